@@ -135,10 +135,13 @@ def _label(english: str, text: str) -> Iterator[str]:
         yield f"is {columns(text)} columns wide, the English label {columns(english)}; shorten it"
 
 
+_ROOM_FOR_A_WORD = 9  # columns: "folded" is "pré-calculada"
+
+
 def _room(english: str, text: str) -> Iterator[str]:
-    """Figures leave half as much room again as the English words take."""
+    """Figures leave half as much room again as the English words take, and more for a short word."""
     wide, limit = (max(map(columns, part.split("\n"))) for part in (text, english))
-    if wide > limit + max(limit // 2, 3):
+    if wide > limit + max(limit // 2, _ROOM_FOR_A_WORD):
         yield f"is {wide} columns wide, the English words in the figure {limit}; shorten it"
 
 

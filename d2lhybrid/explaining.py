@@ -22,8 +22,8 @@ def explain(model: Any, *args: Any, **kwargs: Any) -> Explanation:
 
     ``explain`` calls the model twice, to see whether a second call with the same arguments compiles
     a program again. This changes nothing that you have compiled: the calls run programs that are
-    compiled for the question and then forgotten. If you have compiled something and not called it
-    yet, your first call still compiles it.
+    compiled only for this report and then discarded. If you have compiled something and not called
+    it yet, your first call still compiles it.
 
     Args:
         model: a framework's model, a function of its tensors, compiled or not, or

@@ -1,7 +1,7 @@
 """Stage 2: the first page of a language, which leads to its chapters and holds the site's tree."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape
 
 from nbformat import NotebookNode
@@ -17,6 +17,8 @@ from website.picture import caption, picture
 from website.repository import Repository
 from website.words import in_english, words
 
+TEACHING = "docs/teaching"  # the page for teachers, to which readers of all languages are led
+
 
 def front_source(
     language: str,
@@ -25,11 +27,13 @@ def front_source(
     reference: Sequence[str],
     repository: Repository | None,
     found: Found,
+    documents: Collection[str] = (),
 ) -> str:
     """The page's source.
 
     ``chapters`` are the language's, ``descriptions`` say what each teaches, ``reference`` names
-    the pages below ``en`` that are in English only, and ``found`` is what was measured.
+    the pages below ``en`` that are in English only, ``found`` is what was measured, and
+    ``documents`` are the names of the documents' pages.
     """
     say, first = words(language), chapters[0]
     start = f"{first.title} · {FRAMEWORKS[first.key.framework].name}"
@@ -60,7 +64,10 @@ def front_source(
         parts += _chapter(language, editions, descriptions[name])
     parts += [f"## {say['run_title']}", *_ways_to_run(language, repository)]
     parts += [f"## {in_english(language, say['reference_title'])}", say["reference_text"]]
-    parts.append(f"- [{in_english(language, say['api'])}]({place('en/api/index')})")
+    links = [f"- [{in_english(language, say['api'])}]({place('en/api/index')})"]
+    if TEACHING in documents:
+        links.append(f"- [{in_english(language, say['teaching'])}]({place(f'en/{TEACHING}')})")
+    parts.append("\n".join(links))
     for key, framework in FRAMEWORKS.items():
         theirs = [one for one in chapters if one.key.framework == key]
         entries = (f"{one.title} <{key}/{one.key.chapter}>" for one in theirs)

@@ -118,6 +118,7 @@ def source_files(collection: Collection, language: str) -> dict[str, bytes]:
         reference,
         collection.repository,
         Found(on_cpu(collection.root), on_gpu(read_recorded(collection.root))),
+        collection.documents.values(),
     )
     files["index.md"] = front.encode()
     codes = [one.code for one in collection.languages]

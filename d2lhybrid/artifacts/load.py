@@ -194,8 +194,8 @@ def verify(path: str | os.PathLike[str], /, *, trust: bool = False) -> Verificat
     """Check that the bytes are as saved, and that the model computes its recorded outputs.
 
     There are three answers: proved, failed, and not run, because the files are intact but untrusted
-    (`trust` is as in ``load``). Only the first is ``ok``. Damaged files, and errors from the model,
-    are reported, not raised.
+    (`trust` is as in ``load``). ``ok`` is true only for the first. Damaged files and errors from
+    the model are reported, not raised.
 
     Raises:
         ArtifactNotFoundError, OSError: As in ``load``.

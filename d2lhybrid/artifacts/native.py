@@ -75,10 +75,10 @@ def run_native(
         NativeRunError: The program doesn't compile, fails, takes longer than `timeout`, or doesn't
             print its outputs.
         ArtifactLoadError: The framework refuses the model, or the artifact lacks a name.
-        InputMismatchError: Structure, number, dtype or shape of the inputs are wrong.
+        InputMismatchError: The structure, number, dtype or shape of the inputs is wrong.
         UntrustedArtifactError, DamagedArtifactError: As in ``load``.
         MissingPackageError: The package whose library the program needs is not installed.
-        ArgumentError: An option is also a keyword of the model, or is misspelt.
+        ArgumentError: An option is also a keyword of the model, or is misspelled.
         FileExistsError: `output_dir` holds other files.
         UnwritableFolderError: The cache, which ``$D2LHYBRID_CACHE`` names, cannot be written to.
 

@@ -97,9 +97,9 @@ def save(
     """Save a model as an artifact: a folder with the framework's files and a manifest.
 
     The model is saved compiled if the format allows it. A separate process loads the file and runs
-    it; only if its outputs equal the model's does the artifact appear at `path`. An older artifact
-    stays there until then, and stays for good if anything goes wrong. The loaded model returns a
-    list for a deque, and a dictionary for an object that isn't a tuple, mapping or dataclass.
+    it; the artifact appears at `path` only if its outputs equal the model's. Until then, and if
+    anything goes wrong, an older artifact stays there. The loaded model returns a list for a deque,
+    and a dictionary for an object that isn't a tuple, mapping or dataclass.
 
     Args:
         model: A model or compiled function of PyTorch, TensorFlow, JAX or MXNet; or ``call(model,
@@ -131,7 +131,7 @@ def save(
         ArtifactNotFoundError: `path` holds something that ``save`` did not write, or the folder
             around it doesn't exist.
         ArgumentError: `path` isn't a valid name for a folder, or no input has an axis that
-            `dynamic` names; or an option is misspelt, or also a parameter of the model.
+            `dynamic` names; or an option is misspelled, or also a parameter of the model.
         OSError: The disk is full, or there is no permission; what was there is still there.
         UnsupportedArtifactError: The framework has no such format.
         CompilerMissingError: The format needs a compiler, and none was found.

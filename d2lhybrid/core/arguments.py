@@ -58,7 +58,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Call:
     ``f(1, 2)``, and so does ``compare({"f": call(f, 1)}, 2)``.
 
     ``measure(net, x, seed=3)`` passes ``seed=3`` to `net`, but ``compare`` has an option of that
-    name. ``compare(call(functions, x, seed=3))`` passes it to the functions. This works in
+    name. ``compare(call(functions, x, seed=3))`` passes it to the functions. ``call`` works in
     ``measure``, ``variants``, ``training``, ``explain``, ``save`` and ``sweep``, and for the values
     of the mapping that ``compare`` takes.
 

@@ -120,7 +120,7 @@ class DamagedArtifactError(ArtifactError, ValueError):
 
 
 class UnsupportedArtifactError(ArtifactError, ValueError):
-    """The format or the framework asked for does not fit."""
+    """The format or framework is unknown here, or cannot run here."""
 
 
 class UntrustedArtifactError(ArtifactError, PermissionError):

@@ -55,16 +55,16 @@ def compare(
 ) -> Comparison:
     """Time ``function(*args, **kwargs)`` for each of `functions` and compare it to the baseline.
 
-    First, the compilers start that the callables are known to need, so no row pays for this. Then
-    each callable is called once; if building and loading are separate from that call, they are
+    First, it starts the compilers that the callables are known to need, so no row pays for this.
+    Then it calls each callable once; if building and loading are separate from that call, they are
     timed separately. Unless `check` is False, the outputs are compared; a number as `check` is the
     tolerance, relative to each element. After warm-up, every round calls each callable in an order
-    drawn from `seed`, and the baseline once more, which gives the noise floor. If work is queued,
-    a turn times both calls that are waited for and a stream of calls. The rounds end when every
-    verdict is clear and every interval is narrower than 10%, but not before 20 rounds; after 2000
-    rounds; after `time_limit` seconds of rounds; or at an interrupt, with the complete rounds. At
-    least six rounds are taken, unless they need more than twice the limit; the result then says
-    which limit is enough, and gives no verdict.
+    drawn from `seed`, and the baseline once more, which gives the noise floor. If work is queued, a
+    turn times both calls that it waits for and a stream of calls. The rounds end when every verdict
+    is clear and every interval is narrower than 10%, but not before 20 rounds; after 2000 rounds;
+    after `time_limit` seconds of rounds; or at an interrupt, with the complete rounds. At least six
+    rounds are taken, unless they need more than twice the limit; the result then says which limit
+    is enough, and gives no verdict.
 
     If a variant cannot be built, raises or gives a different answer, the comparison goes on without
     it and shows the reason. A compiler that caches on disk builds the same program in a fraction of
@@ -75,8 +75,8 @@ def compare(
     different result. With six or more `processes`, the interval is that of the median of all
     processes; one more process lies between the extremes of six with a probability of 5/7. A turn
     during which other programs made the threads wait does not count. If fewer than six rounds are
-    left, more are taken, for up to twice the limit. If that is not enough, nothing is decided; nor
-    is it if an operation can use several threads and fewer than half of the rounds are left.
+    left, more are taken, for up to twice the limit. Nothing is decided if that is not enough, or if
+    an operation can use several threads and fewer than half of the rounds are left.
     docs/measuring.md has more.
 
     Args:
@@ -103,24 +103,24 @@ def compare(
         processes: how many fresh processes measure, one after the other; None measures in this one.
             Each builds, makes the first calls, warms up and takes rounds for an equal share of
             `time_limit`. If other programs disturbed some, up to half as many more replace them.
-            The ratio is the median of theirs; with fewer than six there is no interval. A variant
-            that crashes its process is left out. It must be possible to send the functions and
-            arguments to another process.
+            The ratio is the median over the processes; with fewer than six there is no interval. A
+            variant that crashes its process is left out. It must be possible to send the functions
+            and arguments to another process.
         threads: how many threads each framework may use; needs `processes`, because a framework
             reads this when it starts. One thread helps if others use the same cores.
         caches: True lets the processes use your compilers' caches on disk. Otherwise each first
             call gets an empty folder for them, so that cold starts are cold.
-        why: after the rounds, find out why the recommended variant is faster, and why compiled
-            ones aren't; the result then says so. This calls them a few more times, and takes at
-            most ten seconds, or twice the time limit. The result's ``why()`` can ask later.
+        why: after the rounds, find out why the recommended variant is faster, and why compiled ones
+            aren't; the result then says so. This calls them a few more times, and takes at most ten
+            seconds, or twice the time limit. The result's ``why()`` can do this later.
         progress: say what is being built, and count what takes longer than two seconds; None does
             so if the standard error is a terminal.
-        timer: a function that returns seconds, such as ``time.perf_counter``; the limit also goes
-            by it.
+        timer: a function that returns seconds, such as ``time.perf_counter``; `time_limit` uses it
+            as well.
 
     Returns:
         A Comparison. It can take more rounds for an undecided claim, and keeps `functions` and
-        their arguments for that; its ``release()`` is the same without them.
+        their arguments for that; its ``release()`` returns a copy without them.
 
     Raises:
         ArgumentError, UnknownLabelError: the arguments don't fit, an option is also a parameter
@@ -129,7 +129,7 @@ def compare(
         CannotBuildError: the baseline cannot be built on this machine.
         CallFailedError: the baseline raised.
         DifferentAnswerError: the baseline gives a different answer at the second call.
-        KeyboardInterrupt: it came before there was a complete round.
+        KeyboardInterrupt: it came before the first round was complete.
 
     >>> import numpy as np
     >>> x = np.ones(10_000)
@@ -207,7 +207,7 @@ def measure(
             time.
         progress: say what is being built, and count what takes longer than two seconds; None does
             so if the standard error is a terminal.
-        timer: a function that returns seconds; the limit also goes by it.
+        timer: a function that returns seconds; `time_limit` uses it as well.
 
     Returns:
         A Measurement.

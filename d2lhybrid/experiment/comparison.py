@@ -60,8 +60,8 @@ class Comparison(Result, Mapping[str, Measurement]):
     before the first variant, by its name, if this process had not started it yet.
 
     `processes` are the comparisons of the fresh processes, if any were asked for. Then sample i of
-    every measurement is the median of process i, what is paid once is the median over processes,
-    and a ratio has one value per process: the median over its rounds.
+    every measurement is the median of process i, one-time costs are medians over processes, and a
+    ratio has one value per process: the median over its rounds.
 
     `facts` holds, by label, what was found out after the rounds about why variants take their time.
 
@@ -260,7 +260,7 @@ class Comparison(Result, Mapping[str, Measurement]):
 
         Above 1 is faster. The estimate is the median of the ratios within each round, and the
         interval that of the sign test: 95%, or 99% for 8 to 19 rounds; for fewer than six rounds it
-        is infinite. It is about this process. For several processes, the estimate is the median of
+        is infinite. It holds in this process. For several processes, the estimate is the median of
         their ratios, and the interval comes from order statistics: for six processes it reaches
         from the lowest to the highest (97%), for ten from the second to the ninth (98%), and for
         fewer than six it is infinite. It assumes nothing about how processes differ (Conover,
@@ -306,7 +306,7 @@ class Comparison(Result, Mapping[str, Measurement]):
         """Calls after which this one has paid off its cold start.
 
         A process pays for loading and for the first call; what is compiled ahead of time is built
-        once for all processes. It gains with each call that is waited for.
+        once for all processes. It gains with each call that it waits for.
 
         Returns:
             An integer; ``math.inf`` if it never does, because it isn't faster; None if that
@@ -416,11 +416,11 @@ class Comparison(Result, Mapping[str, Measurement]):
 
         If the claim holds, a line says so: "✓ tf.function is faster than eager: 4.21 times." If it
         is undecided, and the comparison has its experiment, more rounds are taken, for up to three
-        times the comparison's limit or 20 s, and at most 30 times the limit; or up to three times
-        as many processes. The line then says how many rounds or processes it took, because this
-        comparison stays as it is, or that the claim is still undecided, and why. If more of them
-        have no chance to decide it, it says so at once. If other programs held a variant up,
-        nothing contradicts a claim.
+        times the comparison's limit or 20 s, whichever is longer, but at most 30 times the limit;
+        or in up to three times as many processes. The line then says how many rounds or processes
+        it took, because this comparison stays as it is, or that the claim is still undecided, and
+        why. If more of them could not decide it, the line says so at once. If other programs held a
+        variant up, nothing contradicts a claim.
 
         Args:
             label: the variant.

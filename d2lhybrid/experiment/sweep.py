@@ -47,7 +47,8 @@ def sweep(
     Raises:
         ArgumentError: `make` isn't a function but a model or variants, or returns something else;
             `sizes` is empty or contains something that isn't a number; `options` has one that
-            neither has, or one of ``variants`` although `make` gives functions.
+            neither ``compare`` nor ``variants`` has, or one of ``variants`` although `make` gives
+            functions.
         UnknownLabelError: `only` names no variant.
         Otherwise what ``compare`` and ``variants`` raise.
 

@@ -28,9 +28,8 @@ def training(
     Each variant is a function without arguments: ``compare(training(net, loss, optimizer, batch))``
     times the steps. Each trains a separate model, which starts with the weights of `net` and the
     state of `optimizer`; both of these stay unchanged. A variant is built at its first call, which
-    makes three steps. It returns their losses then and at every later call, so ``compare`` sees
-    whether all variants learn the same. Dropout is an exception: a compiler draws different random
-    numbers.
+    makes three steps. Every call returns the losses of these three, so ``compare`` sees whether all
+    variants learn the same. Dropout is an exception: a compiler draws different random numbers.
 
     Args:
         net: the model itself, which is copied: a PyTorch or Flax NNX module, a Keras layer or

@@ -322,8 +322,8 @@ def variants(
     with torch.no_grad():
         y = net(x)
 
-    For a different precision or memory layout, add your own callable. It converts its input and
-    its output; choose ``check`` as loose as its numbers need. Run it without gradients, like the
+    For a different precision or memory layout, add your own callable. It converts its input and its
+    output; set ``check`` to a tolerance that fits its precision. Run it without gradients, like the
     others:
 
     >>> from copy import deepcopy

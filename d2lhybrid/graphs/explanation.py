@@ -80,7 +80,7 @@ class Explanation:
     numbers don't say, such as why nothing was compiled. ``recording``: what ``graphs()`` makes
     graphs of; it holds no model, only what was recorded. ``compiled_again``: why a second call with
     the same arguments compiles a program, as the first one did; None if it compiles none, if
-    nothing compiled was called, or if asking would change what the user has compiled.
+    nothing compiled was called, or if finding out would change what the user has compiled.
     """
 
     framework: str

@@ -71,7 +71,7 @@ class Graph:
         return sum(not wanted.isdisjoint(of_step) for of_step in kinds)
 
     def svg(self) -> str:
-        """All stages side by side as an SVG picture; its text takes the colour of the page.
+        """All stages side by side as an SVG picture; its text takes the color of the page.
 
         For a screen reader its title is the first line of the printed graph, its description the
         rest.

@@ -141,6 +141,10 @@ def test_a_small_site(small):
     root = small(url=GITHUB.url)
     find(root, "pytorch", "mlp", DENSE, STREAM, references=("C",))
     find(root, "mxnet", "mlp", {"eager": 2e-5, "a&b": 2.1e-5}, noise=0.3)  # undecided
+    (root / "docs").mkdir()
+    (root / "docs/teaching.md").write_text(
+        "# Plans\n\n[To a section](../notebooks/en/pytorch/one.ipynb#A-detail)\n"
+    )
     site = make_site(root)
     page = read_page(site / "en/pytorch/one.html")
     assert page.sections == [
@@ -167,6 +171,9 @@ def test_a_small_site(small):
     for said in ("a&b", "take 2 times as long", "20 → 10 µs", "2 times as fast if", "X<86>"):
         assert said in front.text
     assert words("en")["picture_pale"] in front.text
+    assert "docs/teaching.html" in {link["href"] for link in front.links}
+    plans = read_page(site / "en/docs/teaching.html")
+    assert "../pytorch/one.html#sec-a-detail" in {link["href"] for link in plans.links}
     # A second build does what has changed. What Sphinx warns of is an error.
     small(CHAPTER.replace("More.", "Much more.").replace("(1)", "(2)"), url=GITHUB.url)
     path = root / "notebooks/en/mxnet/one.ipynb"
