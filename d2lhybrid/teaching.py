@@ -268,8 +268,9 @@ class Trials:
         if len(given) != 2:
             text = _("Expected two inputs: an example and another. Received: {received}.")
             raise errors.ArgumentError(text.format(received=len(given)))
-        if instead and not self.situations:
-            raise errors.ArgumentError(_("Expected a situation before what to write instead."))
+        if instead and not (of in self.situations or (self.situations and not of)):
+            text = _("Expected a situation before what to write instead. Received: {situation!r}.")
+            raise errors.ArgumentError(text.format(situation=of))
         expected = self._try(lambda f, _: self.eager(f), function, *given, count=False).result
         tried = {name: self._try(way, function, *given) for name, way in self.ways.items()}
         self._show(instead or of, expected, tried)

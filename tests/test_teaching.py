@@ -120,3 +120,7 @@ def test_a_result_is_shown_as_rounded_numbers_and_an_error_as_a_line():
         Trials({})(abs, inputs=(1,))
     with pytest.raises(ArgumentError, match="situation"):
         Trials({}, inputs=(1, 2))(abs, instead="abs")
+    trials = Trials({}, inputs=(1, 2))
+    trials(abs, "a sign")
+    with pytest.raises(ArgumentError, match="'a root'"):
+        trials(abs, "a root", instead="abs")
