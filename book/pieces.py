@@ -139,7 +139,7 @@ _ROOM_FOR_A_WORD = 9  # columns: "folded" is "pré-calculada"
 
 
 def _room(english: str, text: str) -> Iterator[str]:
-    """Figures leave half as much room again as the English words take, and more for a short word."""
+    """Figures leave half as much room again as the English takes, and more for a short word."""
     wide, limit = (max(map(columns, part.split("\n"))) for part in (text, english))
     if wide > limit + max(limit // 2, _ROOM_FOR_A_WORD):
         yield f"is {wide} columns wide, the English words in the figure {limit}; shorten it"
