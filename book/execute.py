@@ -63,9 +63,13 @@ def with_outputs(
 
 
 def _decisive(cell: nbformat.NotebookNode) -> list[Any]:
-    """What decides a cell's outputs. Of the one that installs that is nothing: it has none."""
-    parts = ["id", "metadata"] if is_installation(cell.metadata) else ["id", "source", "metadata"]
-    return [cell[part] for part in parts]
+    """What decides a cell's outputs: not nbval's tags, which say what a test compares.
+
+    Nor does the source of the cell that installs, because it has no outputs.
+    """
+    tags = [tag for tag in cell.metadata.get("tags", []) if not tag.startswith("nbval-")]
+    source = None if is_installation(cell.metadata) else cell.source
+    return [cell.id, source, cell.metadata | {"tags": tags}]
 
 
 async def execute(

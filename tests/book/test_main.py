@@ -45,7 +45,7 @@ def test_from_chapter_to_executed_notebook(project, told):
     assert re.sub(seconds, b"", path.read_bytes()) == re.sub(seconds, b"", before)
 
 
-def test_neither_prose_nor_a_new_address_executes_anything(project, told, monkeypatch):
+def test_neither_prose_nor_an_address_nor_a_tag_for_nbval_executes_anything(project, told, monkeypatch):
     code = cell("import time\nprint(time.perf_counter())")
     root = project(a=f"{ONE}Old.\n\n{code}")
     told(*EXECUTE)
@@ -61,7 +61,8 @@ def test_neither_prose_nor_a_new_address_executes_anything(project, told, monkey
     assert "git+https://x.org/a/b" in text
     assert outputs(root) == before
     told("check")
-    project(a=f"{ONE}Newer.\n\n{code}")
+    retagged = cell("import time\nprint(time.perf_counter())", ":tags: [nbval-ignore-output]\n")
+    project(a=f"{ONE}Newer.\n\n{retagged}")
     told("build")  # which throws nothing away that took long to make
     assert outputs(root) == before
     told("check")

@@ -401,7 +401,7 @@ def test_a_sweep_in_processes():
         ({"processes": 2.5}, "Received: 2.5"),
         ({"processes": True}, "Received: True"),
         ({"processes": 2, "threads": 0}, "threads=1, or None. Received: 0"),
-        ({"threads": 1}, "Expected processes=6 beside threads=1"),
+        ({"threads": 1}, "Expected processes=6 with threads=1"),
     ],
 )
 def test_options_that_do_not_fit(options, said):

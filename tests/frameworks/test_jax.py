@@ -204,7 +204,7 @@ def test_variants_of_what_is_compiled_and_of_static_arguments():
     v = variants(jax.jit(lambda x: x + float(np.asarray(x)[0, 0])), X)  # cannot be traced
     assert v["eager"](X)[0, 0] == 2
     v = variants(lambda x, flag: x * 2 if flag else x, X, True)
-    assert "arrays or numbers" in v.unavailable["compiled ahead"]
+    assert "arrays and numbers" in v.unavailable["compiled ahead"]
     assert all(np.array_equal(function(X, True), 2 * X) for function in v.values())
     for numbers in (1, -1):  # and what the user's own says
         power = jax.jit(lambda x, n: x * n if n > 1 else x, static_argnums=numbers)
