@@ -45,7 +45,7 @@ def test_from_chapter_to_executed_notebook(project, told):
     assert re.sub(seconds, b"", path.read_bytes()) == re.sub(seconds, b"", before)
 
 
-def test_neither_prose_nor_an_address_nor_a_tag_for_nbval_executes_anything(project, told, monkeypatch):
+def test_prose_addresses_and_tags_for_nbval_execute_nothing(project, told, monkeypatch):
     code = cell("import time\nprint(time.perf_counter())")
     root = project(a=f"{ONE}Old.\n\n{code}")
     told(*EXECUTE)
