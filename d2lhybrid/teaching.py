@@ -291,8 +291,8 @@ class Trials:
         graphs = []
 
         def second() -> Any:
-            made = function() if isinstance(function, type) else function
-            compiled = way(made, copy.deepcopy(example))
+            version = function() if isinstance(function, type) else function
+            compiled = way(version, copy.deepcopy(example))
             for given in (example, other):
                 result = compiled(copy.deepcopy(given))
                 graphs.append(self.graphs(compiled) if count else 0)

@@ -48,10 +48,10 @@ def in_words(actual: Mapping[str, Plain], guess: Mapping[str, Plain]) -> str:
         [
             str(name),
             _shown(guess[name]) if name in guess else _NO_GUESS,
-            _shown(found),
+            _shown(value),
             _WRONG if name in guess and name not in right else "",
         ]
-        for name, found in actual.items()
+        for name, value in actual.items()
     ]
     heads = _("your guess"), _("actual")
     columns = [Column(left=True), *(Column(head, left=of_words) for head in heads), Column()]
@@ -88,13 +88,13 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def _is_right(guessed: Any, found: Any) -> bool:
+def _is_right(guessed: Any, value: Any) -> bool:
     """Words may also be in the reader's language; a whole number has to be met exactly."""
-    if isinstance(found, str):
-        return guessed.strip().lower() in (found.lower(), _(found).lower())
-    if isinstance(found, Integral) or not found:
-        return bool(guessed == found)
-    return bool(guessed == found or abs(guessed / found - 1) <= NEAR)
+    if isinstance(value, str):
+        return guessed.strip().lower() in (value.lower(), _(value).lower())
+    if isinstance(value, Integral) or not value:
+        return bool(guessed == value)
+    return bool(guessed == value or abs(guessed / value - 1) <= NEAR)
 
 
 def _shown(value: Any) -> str:
