@@ -181,11 +181,14 @@ def test_translations_share_a_process_and_processes_share_the_threads(tmp_path, 
 
 
 def test_no_cell_is_skipped_and_few_go_uncompared():
+    notebooks = sorted((ROOT / "notebooks").glob("*/*/*.ipynb"))
     cells = [
         cell.metadata.get("tags", [])
-        for path in sorted((ROOT / "notebooks").glob("*/*/*.ipynb"))
+        for path in notebooks
         for cell in nbformat.read(path, as_version=4).cells
         if cell.cell_type == "code"
     ]
     assert not [tags for tags in cells if "nbval-skip" in tags]
-    assert len([tags for tags in cells if "nbval-ignore-output" in tags]) < len(cells) / 4
+    # Counted by notebook, because a share of all cells allows more to chapters with more cells.
+    uncompared = [tags for tags in cells if "nbval-ignore-output" in tags]
+    assert len(uncompared) <= 8 * len(notebooks)
