@@ -12,7 +12,7 @@ import nbformat
 
 from book.build import Built
 from book.execute import disturbed, outputs_digest
-from book.files import FIGURES, NOTEBOOKS, SECONDS, read_notebook
+from book.files import FIGURES, NOTEBOOKS, SECONDS, SLOW, read_notebook
 from book.gpu import left_out
 
 _ADVICE = "run `make notebooks`"
@@ -111,7 +111,7 @@ def _cell_problems(cell: nbformat.NotebookNode, number: int) -> Iterator[str]:
 
 def _metadata(notebook: nbformat.NotebookNode) -> Mapping[str, Any]:
     metadata = json.loads(json.dumps(notebook.metadata))
-    for of_the_run in ("outputs_sha256", SECONDS):
+    for of_the_run in ("outputs_sha256", SECONDS, SLOW):
         metadata.get("d2lhybrid", {}).pop(of_the_run, None)
     return {**metadata, "nbformat": [notebook.nbformat, notebook.nbformat_minor]}
 

@@ -21,13 +21,14 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 
 from book.assemble import LANGUAGE_INFO
 from book.errors import ExecutionError
-from book.files import SECONDS
+from book.files import SECONDS, SLOW
 from book.gpu import missed
 from book.installation import is_installation
 from d2lhybrid.experiment.claim import MIME as UNDECIDED
 from d2lhybrid.experiment.comparison import MIME as COMPARED
 
 CELL_SECONDS = 300
+SLOW_SECONDS = 5.0  # of a cell, from which a reader is told how long it takes
 TRIES = 3  # of a notebook whose results other programs disturbed
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -57,8 +58,8 @@ def with_outputs(
     for cell, other in zip(code, done, strict=True):
         cell.execution_count, cell.outputs = other.execution_count, other.outputs
     notebook.metadata.d2lhybrid["outputs_sha256"] = outputs_digest(notebook)
-    if seconds := executed.metadata.get("d2lhybrid", {}).get(SECONDS):
-        notebook.metadata.d2lhybrid[SECONDS] = seconds
+    told = executed.metadata.get("d2lhybrid", {})
+    notebook.metadata.d2lhybrid |= {name: told[name] for name in (SECONDS, SLOW) if told.get(name)}
     return notebook
 
 
@@ -149,10 +150,12 @@ async def run_cells(
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     start = time.monotonic()
+    slow: dict[str, int] = {}
     async with client.async_setup_kernel(cleanup_kc=True):
         for run in range(1, times + 1):
             place = str(path) if times == 1 else f"{path}, run {run} of {times}"
             for index, cell in enumerate(notebook.cells):
+                begin = time.monotonic()
                 try:
                     await client.async_execute_cell(cell, index)
                 except CellExecutionError as error:
@@ -165,7 +168,10 @@ async def run_cells(
                     raise _failed(place, cell, "The kernel died; is memory short?") from None
                 if why := _missed(notebook, cell):
                     raise _failed(place, cell, why)
+                if (took := time.monotonic() - begin) > SLOW_SECONDS:
+                    slow[cell.id] = round(took)
     notebook.metadata.d2lhybrid[SECONDS] = round(time.monotonic() - start)
+    notebook.metadata.d2lhybrid[SLOW] = slow
     return _clean(notebook)
 
 

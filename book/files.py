@@ -14,6 +14,8 @@ TRANSLATIONS = "translations"
 FIGURES = "figures"
 SECONDS = "run_seconds"
 """What a notebook's own metadata calls the time that it took from top to bottom."""
+SLOW = "slow_cells"
+"""What it calls the seconds of those cells that took long, by their ids."""
 
 
 class Key(NamedTuple):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from book_samples import FRONT, ONE, cell
 
-from book.files import read_notebook
+from book.files import SLOW, read_notebook
 
 FOLDER = Path("notebooks/en/pytorch")
 EXECUTE = ("build", "--execute")
@@ -43,6 +43,19 @@ def test_from_chapter_to_executed_notebook(project, told):
     told(*EXECUTE)
     seconds = rb'"run_seconds": \d+'  # it may take another time
     assert re.sub(seconds, b"", path.read_bytes()) == re.sub(seconds, b"", before)
+
+
+def test_a_slow_cell_is_named_with_its_seconds(project, told, monkeypatch):
+    monkeypatch.setattr("book.execute.SLOW_SECONDS", 1.0)
+    code = cell("1") + cell("import time\ntime.sleep(1.6)")
+    path = project(a=f"{ONE}Old.\n\n{code}") / FOLDER / "a.ipynb"
+    told(*EXECUTE)
+    slow = next(cell.id for cell in read_notebook(path).cells if "sleep" in cell.source)
+    assert read_notebook(path).metadata.d2lhybrid[SLOW] == {slow: 2}
+    project(a=f"{ONE}New.\n\n{code}")
+    told(*EXECUTE)  # without an execution
+    assert read_notebook(path).metadata.d2lhybrid[SLOW] == {slow: 2}
+    told("check")
 
 
 def test_prose_addresses_and_tags_for_nbval_execute_nothing(project, told, monkeypatch):

@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 import lab_page
 import looks
+import nbformat
 import pytest
 from collection import CHAPTERS, EDITIONS, ROOT
 from lab_server import LabServer
 
-from book.files import Key, read_notebook
+from book.files import SLOW, Key, read_notebook
 from book.frameworks import FRAMEWORKS
 from book.languages import LANGUAGES
 
@@ -111,6 +112,9 @@ def test_a_notebook_looks_right_and_runs(reader, screenshots, pytestconfig, fram
     name = f"lab-{reader.code}-{framework}-{chapter}"
     assert page.locator(lab_page.TAB).inner_text().strip() == notebook.metadata.d2lhybrid.title
     assert not panel.locator(".jp-MarkdownCell:not(.jp-mod-rendered)").count()
+    assert not page.locator(lab_page.DIRTY).count()  # it was only opened
+    contents = page.locator(".jp-TableOfContents:visible .jp-tocItem-content")
+    assert contents.filter(has_text=lab_page.title(notebook)).count() == 1
     looks.look_at_folds(panel, notebook)
     looks.look_at_outputs(panel, notebook)
     page.screenshot(path=screenshots / f"{name}.png")
@@ -200,10 +204,33 @@ def test_a_changed_notebook_can_be_reset(reader):
     page.keyboard.type("changed = 1 # ")
     lab_page.save(page)
     assert b"changed = 1 # " in path.read_bytes()
+    begin = lab_page.sections(read_notebook(path))[5]
+    head = panel.locator(f".jp-Cell[data-windowed-list-index='{begin}'] h2")
+    lab_page.show(panel.locator(f".jp-Cell[data-windowed-list-index='{begin}']"))
+    before = head.bounding_box()["y"]
     panel.locator(".d2lhybrid-reset").click()
     page.locator(".jp-Dialog .jp-mod-warn").click()
-    page.wait_for_function(
-        "() => !document.querySelector('.jp-Notebook').textContent.includes('changed = 1 # ')"
-    )
+    page.wait_for_timeout(5000)
+    assert head.bounding_box()["y"] == pytest.approx(before, abs=40)  # the reader stays there
     assert path.read_bytes() == (ROOT / reader.path("mxnet", "limits")).read_bytes()
     assert page.locator(lab_page.DIRTY).count() == 0
+
+
+def test_a_slow_cell_says_how_long_it_takes(reader):
+    path = reader.file("mxnet", "limits")
+    before = path.read_bytes()
+    notebook = read_notebook(path)
+    slow = [cell for cell in notebook.cells if cell.cell_type == "code"][2]
+    slow.source = "import time; time.sleep(6.5)"
+    notebook.metadata.d2lhybrid[SLOW] = {slow.id: 75}
+    nbformat.write(notebook, path)
+    panel, page = reader.open("mxnet", "limits"), reader.page
+    cell, label = panel.locator(".jp-CodeCell").nth(2), "[data-d2lhybrid-took]"
+    cell.locator(f"{label}:visible").wait_for()
+    assert cell.locator(label).first.get_attribute("data-d2lhybrid-took") == "≈ 1 min 15 s"
+    cell.locator(".cm-content").click()
+    page.keyboard.press("Control+Enter")
+    page.wait_for_timeout(8000)
+    assert cell.locator(label).first.get_attribute("data-d2lhybrid-took") in ("6 s", "7 s")
+    assert not panel.locator(".jp-CodeCell").nth(3).locator(label).count()
+    path.write_bytes(before)

@@ -22,6 +22,10 @@
       border-radius: 3px;
     }
     .d2lhybrid-progress { font-variant-numeric: tabular-nums; }
+    .jp-InputPrompt[data-d2lhybrid-took]::after {
+      content: attr(data-d2lhybrid-took); display: block; line-height: 1.2;
+      color: var(--jp-ui-font-color2); font-size: 85%; white-space: nowrap;
+    }
     a[data-d2lhybrid-read]::after {
       content: " " attr(data-d2lhybrid-read); color: var(--jp-ui-font-color2); font-size: 85%;
     }`;
@@ -209,6 +213,87 @@
     }
   };
 
+  // What JupyterLab writes into a notebook about its kernel is no change of the reader's: a notebook
+  // that was only opened has nothing to save.
+  const forgiveKernel = ({ context: { model } }) => {
+    model.metadataChanged.connect((_model, { key }) => {
+      const isOfKernel = key === "language_info" || key === "kernelspec";
+      if (isOfKernel && !model.dirty) queueMicrotask(() => (model.dirty = false));
+    });
+  };
+
+  // Below the number of a cell that takes more than a few seconds: how long it took us, and from
+  // when it runs here, how long it has been running.
+  const LONG = 5;
+  const inWords = (seconds) =>
+    seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  const clock = (panel, expected) => {
+    const texts = new Map(); // by the id of a cell
+    for (const [id, seconds] of Object.entries(expected)) texts.set(id, `≈ ${inWords(seconds)}`);
+    const started = new Map(); // when a request began to run, by its id
+    const cells = new Map(); // the cell that it runs
+    const write = () => {
+      for (const [request, start] of started) {
+        const seconds = Math.round((performance.now() - start) / 1000);
+        if (seconds >= LONG) texts.set(cells.get(request), inWords(seconds));
+      }
+      // JupyterLab draws a cell when it comes into the window, so all of them are written again.
+      for (const { model, node } of panel.content.widgets)
+        for (const prompt of texts.has(model.id) ? node.querySelectorAll(".jp-InputPrompt") : [])
+          prompt.dataset.d2lhybridTook = texts.get(model.id);
+    };
+    const note = (_session, { msg, direction }) => {
+      const [kind, request] = [msg.header.msg_type, msg.parent_header?.msg_id];
+      const state = kind === "status" && cells.has(request) && msg.content.execution_state;
+      if (direction === "send" && kind === "execute_request" && msg.metadata.cellId)
+        cells.set(msg.header.msg_id, msg.metadata.cellId);
+      else if (state === "busy") {
+        started.set(request, performance.now());
+        texts.set(cells.get(request), "");
+      } else if (state === "idle") {
+        write();
+        started.delete(request);
+        cells.delete(request);
+      }
+    };
+    const { sessionContext } = panel.context;
+    const listen = () => sessionContext.session?.anyMessage.connect(note);
+    sessionContext.sessionChanged.connect(listen);
+    sessionContext.statusChanged.connect((_context, status) => {
+      if (/restarting|dead|terminating/.test(status)) started.clear();
+    });
+    listen();
+    const timer = setInterval(write, 1000);
+    panel.disposed.connect(() => clearInterval(timer));
+  };
+
+  // The contents of the first chapter that is opened stand beside it, where there is room for both.
+  const ROOM = 1200; // pixels
+  let offered = false;
+  const showContents = (app, panel) => {
+    if (offered || window.innerWidth < ROOM) return;
+    offered = true;
+    app.shell.activateById("table-of-contents");
+    app.shell.activateById(panel.id);
+  };
+
+  // Where the reader is: the first cell in the window, and how far it is scrolled.
+  const placeOf = (panel) => {
+    const { top } = panel.content.node.getBoundingClientRect();
+    const first = panel.content.widgets.find(
+      ({ node }) => node.isConnected && node.getBoundingClientRect().bottom > top,
+    );
+    return first && { id: first.model.id, offset: first.node.getBoundingClientRect().top - top };
+  };
+  const goBack = async (panel, place) => {
+    const cell = () => panel.content.widgets.find(({ model }) => model.id === place?.id);
+    if (!cell()) return;
+    await show(panel, place.id);
+    const { top } = panel.content.node.getBoundingClientRect();
+    const outer = panel.content.node.querySelector(".jp-WindowedPanel-outer") ?? panel.content.node;
+    outer.scrollBy(0, cell().node.getBoundingClientRect().top - top - place.offset);
+  };
+
   const reset = async (panel, say) => {
     const { Dialog, showDialog } = await load("@jupyterlab/apputils");
     const { ServerConnection } = await load("@jupyterlab/services");
@@ -221,20 +306,26 @@
       ],
     });
     if (!answer.button.accept) return;
+    const place = placeOf(panel);
     const settings = ServerConnection.makeSettings();
     const response = await ServerConnection.makeRequest(
       `${settings.baseUrl}d2lhybrid/reset`,
       { method: "POST", body: JSON.stringify({ path: panel.context.path }) },
       settings,
     );
-    if (response.ok) await panel.context.revert();
-    else await showDialog({ title: say.reset, body: say.reset_unknown.replace("{path}", panel.context.path) });
+    if (response.ok) {
+      await panel.context.revert();
+      await goBack(panel, place);
+    } else await showDialog({ title: say.reset, body: say.reset_unknown.replace("{path}", panel.context.path) });
   };
 
   const equip = async (app, panel, say) => {
     await panel.context.ready;
     const ours = panel.context.model.getMetadata("d2lhybrid");
     if (!ours) return;
+    forgiveKernel(panel);
+    clock(panel, ours.slow_cells ?? {});
+    void panel.revealed.then(() => showContents(app, panel));
     // JupyterLab takes a new title for a new name of the file, so it must not hear of this one.
     if (ours.title && panel.title.changed.disconnect(panel._onTitleChanged, panel)) {
       const name = () => {
