@@ -111,7 +111,7 @@ def _parser() -> ArgumentParser:
     diagnosing.add_argument("frameworks", metavar="FRAMEWORK", nargs="*", default=(), help=which)
     diagnosing.set_defaults(run=lambda frameworks: doctor(*frameworks))
     verifying.add_argument("path", help=_("the artifact's folder"))
-    once = _("run it this once, although it isn't trusted")
+    once = _("run it once without trusting it")
     verifying.add_argument("--trust", action="store_true", help=once)
     verifying.set_defaults(run=lambda path, **options: verify(path, **options))
     return root

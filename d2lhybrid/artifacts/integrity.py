@@ -120,10 +120,12 @@ def _has_size(status: os.stat_result, size: int) -> bool:
 def _describe_strange(names: Sequence[str]) -> Iterator[str]:
     """A sentence for each file that the manifest does not list, and one for those not shown."""
     for name in names[:MAX_SHOWN]:
-        yield _("{name!r} does not belong here").format(name=name)
+        yield _("{name!r} isn't part of the artifact").format(name=name)
     if (more := len(names) - MAX_SHOWN) > 0:
         text = ngettext(
-            "{n} more file does not belong here", "{n} more files do not belong here", more
+            "{n} more file isn't part of the artifact",
+            "{n} more files aren't part of the artifact",
+            more,
         )
         yield text.format(n=count(more))
 

@@ -165,7 +165,7 @@ def load(path: str | os.PathLike[str], /, *, trust: bool = False) -> LoadedModel
 
     Args:
         path: The artifact's folder.
-        trust: Load it this once, although it isn't trusted.
+        trust: Load it once without trusting it.
 
     Raises:
         ArtifactNotFoundError: There is nothing at the path, or no artifact.

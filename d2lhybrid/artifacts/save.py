@@ -183,7 +183,10 @@ def save(
 def _require_dense(example: ExampleCall, chosen: Format) -> None:
     """Raise SaveError for tensors that are no arrays, such as sparse ones."""
     for kind in {type(tensor).__name__ for tensor in example.inputs} & chosen.parts.keys():
-        text = _("Expected dense tensors. Received: {kind}. Save a function of its {parts}.")
+        text = _(
+            "Expected dense tensors. Received: {kind}. Save a function that takes {parts} and "
+            "makes the {kind} inside."
+        )
         raise SaveError(text, kind=kind, parts=chosen.parts[kind])
 
 

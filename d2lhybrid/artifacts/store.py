@@ -217,7 +217,7 @@ def _require_replaceable(root: Path) -> None:
     try:
         listed = {entry.path for entry in read(root).manifest.files}
         for name in sorted({name for name, _status in files_in(root)} - listed):
-            text = _("{name!r} does not belong to the artifact.")
+            text = _("{name!r} isn't part of the artifact.")
             raise errors.ArtifactNotFoundError(text, name=name)
     except errors.ArtifactError as error:
         text = _("Will not overwrite {path!r}: {reason}").format(path=str(root), reason=error)

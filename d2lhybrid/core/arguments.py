@@ -224,9 +224,9 @@ def ambiguous_option(
         own_arguments: what stands between ``call(...)`` and the options, such as a path.
     """
     text = _(
-        "Expected an option that only {verb} has. Received: {name}={value!r}, which is also a "
-        "parameter of {function}. If it is for {function}, write {theirs}. If it is for {verb}, "
-        "write {ours}."
+        "Expected a keyword that is either for {verb} or for {function}. Received: "
+        "{name}={value!r}, which both take. If it is for {function}, write {theirs}. If it is for "
+        "{verb}, write {ours}."
     )
     value = value if _is_short(value) else _Ellipsis()
     option = f"{name}={value!r}"

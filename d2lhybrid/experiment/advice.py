@@ -111,9 +111,9 @@ def _measure_longer(undecided: list[Row], rows: Rows) -> str:
     if few_processes or any(row.latency.differs_between_processes for row in undecided):
         text = ngettext(
             "Stay with {baseline} for now: it is undecided whether {others} is faster. Use more "
-            "processes: they differ from one another more than their rounds do.",
+            "processes: times differ more between processes than within one.",
             "Stay with {baseline} for now: it is undecided whether one of {others} is faster. Use "
-            "more processes: they differ from one another more than their rounds do.",
+            "more processes: times differ more between processes than within one.",
             len(undecided),
         )
         if few_processes:

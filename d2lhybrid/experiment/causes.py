@@ -268,18 +268,18 @@ def calls_of_a_library(case: Case) -> Iterator[Found]:
     if program.steps == 1:
         # Translators: {label} names a variant, such as "torch.compile"; its compiler is meant.
         text = _(
-            "{label} finds nothing to rewrite: the one step that runs is a matrix product, a "
-            "convolution or attention, a call of a library that no compiler here rewrites."
+            "{label} has nothing to rewrite: the only step that runs is a matrix product, "
+            "a convolution or attention, which calls a library that no compiler here rewrites."
         )
     else:
         # Translators: {label} names a variant, such as "torch.compile"; its compiler is meant.
         text = ngettext(
-            "{label} finds little to rewrite: {n} of the {steps} steps that run is a matrix "
-            "product, a convolution or attention (operations recorded: {recorded}), a call of a "
+            "{label} has little to rewrite: {n} of the {steps} steps that run is a matrix "
+            "product, a convolution or attention (operations recorded: {recorded}), which calls a "
             "library that no compiler here rewrites.",
-            "{label} finds little to rewrite: {n} of the {steps} steps that run are matrix "
-            "products, convolutions or attention (operations recorded: {recorded}), calls of a "
-            "library that no compiler here rewrites.",
+            "{label} has little to rewrite: {n} of the {steps} steps that run are matrix "
+            "products, convolutions or attention (operations recorded: {recorded}), which call "
+            "libraries that no compiler here rewrites.",
             program.contractions,
         )
     yield Found(("nothing_to_rewrite",), with_program(text, case.label, program))
@@ -315,13 +315,13 @@ def _entering(case: Case) -> Iterator[Found]:
         return
     if case.is_slower:
         text = _(
-            "Entering compiled code costs more than it saves: about {entry} of the {time} of a "
-            "call of {label}, where an eager {example} takes {eager} in all."
+            "The overhead of calling compiled code is larger than what it saves: about {entry} of "
+            "the {time} of a call of {label}. An eager {example} takes {eager} in total."
         )
     else:
         text = _(
-            "Entering compiled code costs what it saves: about {entry} of the {time} of a call of "
-            "{label}, where an eager {example} takes {eager} in all."
+            "The overhead of calling compiled code is as large as what it saves: about {entry} of "
+            "the {time} of a call of {label}. An eager {example} takes {eager} in total."
         )
     n = case.facts.entry_tensors
     example = "x + 1" if n <= 1 else _("x + 1 with {n} arguments").format(n=count(n))

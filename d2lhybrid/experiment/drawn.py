@@ -64,7 +64,9 @@ def sweep(sizes: Sequence[float], comparisons: Sequence[Rows], xlabel: str) -> A
     lines = {}
     if len(metrics) > 1:
         lines = {shown.metric_title(metric, metrics): _LINES[metric] for metric in metrics}
-    in_words = _("Plot of the time per call by {work}, from {first} to {last}: {rows}.").format(
+    in_words = _(
+        "Plot of the time per call against {work}, from {first} to {last}: {rows}."
+    ).format(
         work=xlabel,
         first=count(sizes[0]),
         last=count(sizes[-1]),

@@ -76,13 +76,11 @@ def _seconds_of_eager_call(case: Case) -> float:
 
 def _python_left_out(case: Case) -> Found:
     calls = case.facts.eager_calls or 0
-    # Translators: "around {n} operations" is what is done before and after each of them, not their
-    # approximate number.
     text = ngettext(
-        "it leaves out what Python and the framework do around {n} operation or layer, {time} in "
+        "it avoids the overhead of Python and the framework for {n} operation or layer, {time} in "
         "eager mode",
-        "it leaves out what Python and the framework do around {n} operations or layers, {time} "
-        "each in eager mode",
+        "it avoids the overhead of Python and the framework for {n} operations or layers, "
+        "{time} each in eager mode",
         calls,
     )
     time = seconds(_seconds_of_eager_call(case))

@@ -48,7 +48,7 @@ LEAST_SECONDS = 1.0
 NOTHING_SECONDS = 2e-7
 CALLS_TRIED = 20  # of what has reached the limit of its compilations
 # What was asked, as it is called where there was no answer.
-# Translators: these stand in "These questions got no answer, …: its graphs; why a call …".
+# Translators: these stand in "…, for these questions: its graphs; why a call …".
 FRAMEWORK = N_("its framework")
 BASELINE = N_("whether the baseline is eager")
 AGAIN = N_("why a call compiles again")

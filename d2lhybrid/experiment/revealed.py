@@ -136,16 +136,16 @@ def _template(row: Row, processes: int) -> str:
     times = row.latency
     if times.verdict == "faster" and row.pays_after is not None:
         return _(
-            "{name}: {label} is {ratio} times as fast as {baseline} ({time} in place of {base}) "
+            "{name}: {label} is {ratio} times as fast as {baseline} ({time} instead of {base}) "
             "and pays off its cold start after {calls} calls."
         )
     if times.verdict == "faster":
         return _(
-            "{name}: {label} is {ratio} times as fast as {baseline} ({time} in place of {base})."
+            "{name}: {label} is {ratio} times as fast as {baseline} ({time} instead of {base})."
         )
     if times.verdict == "slower":
         return _(
-            "{name}: {label} takes {times} times as long as {baseline} ({time} in place of {base})."
+            "{name}: {label} takes {times} times as long as {baseline} ({time} instead of {base})."
         )
     if times.verdict == "same":
         return _(
@@ -153,7 +153,7 @@ def _template(row: Row, processes: int) -> str:
             "{base})."
         )
     if times.in_each:
-        return _("{name}: {label} against {baseline}: {verdict} ({time} in place of {base}).")
+        return _("{name}: {label} against {baseline}: {verdict} ({time} instead of {base}).")
     if row.is_busy:
         return _(
             "{name}: it is undecided whether {label} is faster than {baseline}, because other "

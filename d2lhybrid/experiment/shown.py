@@ -21,7 +21,7 @@ _ON_DISK = "†"
 NEW_MEMORY_SHARE = 0.1  # of a call's time, above which new memory is spoken of
 _STOPPED = {
     "limit": N_("It stopped at the time limit."),
-    "interrupted": N_("It was interrupted; this is what it had measured."),
+    "interrupted": N_("Measuring was interrupted; these are the results so far."),
 }
 
 

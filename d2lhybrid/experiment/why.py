@@ -205,7 +205,7 @@ def _unknown(case: Case) -> str:
         said.append(_("It isn't known why {label} isn't faster.").format(label=case.label))
     if case.facts.unasked:
         questions = listed(map(_, case.facts.unasked))
-        text = _("These questions got no answer, or there was no time for one: {questions}.")
+        text = _("No answer was found, or time ran out, for these questions: {questions}.")
         said.append(text.format(questions=questions))
     text = _("{explain} and {graph} show what the compiler makes of it; {page} has more.")
     calls = {"explain": "explain(net, x)", "graph": "graph(net, x)"}

@@ -110,7 +110,7 @@ def format_of(framework: str, name: str) -> Format:
     require_threads(get(framework))
     formats = get(framework).formats
     if not formats:
-        raise get(framework).lacks("formats")
+        raise get(framework).lacks("save")
     if name not in formats:
         text = _("Expected one of the {framework} formats {formats}, received {received!r}.")
         said = ", ".join(formats)

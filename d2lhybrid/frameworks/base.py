@@ -72,7 +72,7 @@ class Framework(ABC):
 
     def lacks(self, what: str) -> ArgumentError:
         """The error to raise where d2lhybrid does not have this for the framework."""
-        text = _("Expected a framework for which d2lhybrid has {what}. Received: {framework}.")
+        text = _("Expected a framework that {what} supports. Received: {framework}.")
         return ArgumentError(text.format(what=what, framework=self.display))
 
     # Devices
@@ -271,7 +271,7 @@ class Framework(ABC):
 
     def graphs(self, model: Function, args: Args, kwargs: Kwargs) -> Sequence[Graph]:
         """The graphs that a call takes."""
-        raise self.lacks("graphs")
+        raise self.lacks("graph")
 
     # Why a call takes the time that it takes. None of this changes what the user has compiled.
 

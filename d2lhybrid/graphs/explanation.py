@@ -105,8 +105,8 @@ class Explanation:
             ArgumentError: d2lhybrid has no graphs of this framework.
         """
         if self.graph_count and self.recording is None:
-            text = _("Expected a framework for which d2lhybrid has {what}. Received: {framework}.")
-            raise ArgumentError(text.format(what="graphs", framework=self.framework))
+            text = _("Expected a framework that {what} supports. Received: {framework}.")
+            raise ArgumentError(text.format(what="graph", framework=self.framework))
         return self.recording.graphs() if self.recording else ()
 
     @cached_property

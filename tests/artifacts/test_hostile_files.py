@@ -63,17 +63,17 @@ def with_socket(path):
 
 
 COSTLY = {
-    "a file that is not listed": (lambda path: sparse(path / "x.bin"), "does not belong"),
+    "a file that is not listed": (lambda path: sparse(path / "x.bin"), "isn't part"),
     "a file that has grown": (lambda path: sparse(path / "model.onnx"), "has changed"),
     "a file that is listed with its size": (listed_and_sparse, "the rest are holes"),
-    "a pipe": (lambda path: os.mkfifo(path / "pipe"), "'pipe' does not belong"),
-    "a device": (lambda path: (path / "zero").symlink_to("/dev/zero"), "'zero' does not belong"),
+    "a pipe": (lambda path: os.mkfifo(path / "pipe"), "'pipe' isn't part"),
+    "a device": (lambda path: (path / "zero").symlink_to("/dev/zero"), "'zero' isn't part"),
     "a socket": (with_socket, "has changed"),
-    "a loop of links": (lambda path: (path / "loop").symlink_to("loop"), "'loop' does not belong"),
-    "a link to the root": (lambda path: (path / "root").symlink_to("/"), "'root' does not belong"),
-    "deep folders": (deep, "does not belong here"),
-    "many files": (many, "10 more files do not belong here"),
-    "a file too many": (lambda path: many(path, 21), "1 more file does not belong here"),
+    "a loop of links": (lambda path: (path / "loop").symlink_to("loop"), "'loop' isn't part"),
+    "a link to the root": (lambda path: (path / "root").symlink_to("/"), "'root' isn't part"),
+    "deep folders": (deep, "isn't part"),
+    "many files": (many, "10 more files aren't part"),
+    "a file too many": (lambda path: many(path, 21), "1 more file isn't part"),
 }
 
 

@@ -118,7 +118,7 @@ def test_an_option_that_is_also_a_parameter_is_refused_and_call_tells_whose_it_i
     path = ["path"] if verb is save else []
     said = str(raised(verb, made, *path, 1.0, **{name: 3}))
     what = "functions" if verb is compare else "taking"
-    assert f"{name}=3, which is also a parameter of taking" in said
+    assert f"{name}=3, which both take. If it is for taking" in said
     for written in (
         [f"call({what}, ..., {name}=3)", *path],
         [f"call({what}, ...)", *path, f"{name}=3"],
@@ -177,7 +177,7 @@ def test_what_the_model_of_variants_names_is_its_own():
     ways = Variants(found, net, takes_arguments=True)
     options = {"time_limit": 0.01, "progress": False}
     for made in (ways, ways.only("eager"), Variants({}) | ways, Variants(found, len) | ways):
-        assert "seed=3, which is also a parameter of Drawing" in str(
+        assert "seed=3, which both take. If it is for Drawing" in str(
             raised(compare, made, 1.0, seed=3, **options)
         )
     assert compare(call(ways, 1.0, seed=5), seed=3, **options).seed == 3
@@ -198,4 +198,4 @@ def test_what_a_partial_fills_in_is_its_own():
     options = {"time_limit": 0.01, "progress": False}
     assert compare({"a": partial(draws, seed=5)}, 1.0, seed=3, **options).seed == 3
     assert {*seen} == {5}
-    assert "parameter of partial" in str(raised(compare, {"a": partial(draws)}, 1.0, seed=3))
+    assert "for compare or for partial" in str(raised(compare, {"a": partial(draws)}, 1.0, seed=3))

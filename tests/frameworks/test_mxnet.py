@@ -333,7 +333,7 @@ def made_in_the_call():
         block.hybridize()
         return block(x)  # planted
 
-    return function, x, "HybridLambda is created anew in each call"
+    return function, x, "each call creates a new HybridLambda"
 
 
 def replacing_a_layer():

@@ -181,7 +181,7 @@ def test_every_figure_says_in_words_what_it_shows():
     assert re.match("⚠ The machine was busy: .* Plot of the time per call", in_words(busy))
     s = sweep([8, 1024], {"a": [1e-3, 2e-3], "b": [5e-4, 4e-4]})
     assert in_words(s.plot(xlabel="batch size")) == (
-        "Plot of the time per call by batch size, from 8 to 1,024: "
+        "Plot of the time per call against batch size, from 8 to 1,024: "
         "a from 1.00 ms to 2.00 ms; b from 500 µs to 400 µs."
     )
     two = [comparison({"a": t, "b": t}, {"a": t / 4, "b": t / 2}) for t in (1e-3, 2e-3)]

@@ -71,19 +71,19 @@ def test_a_sentence_for_each_bar(results):
         line for group in groups(results, {"ResNet": 3, "MLP": 0.5}) for line in sentences_of(group)
     ]
     patterns = [
-        r"ResNet: torch.compile is (2\.0\d|1\.99) times as fast as eager \(20\.0 ms in place of "
+        r"ResNet: torch.compile is (2\.0\d|1\.99) times as fast as eager \(20\.0 ms instead of "
         r"40\.0 ms\) and pays off its cold start after 2\d\d calls\. You guessed 3\.",
-        r"MLP: new is (2\.0\d|1\.99) times as fast as eager \(500 µs in place of 1\.00 ms\)\.",
-        r"MLP: old \(deprecated\) is 2\.\d\d times as fast as eager \(400 µs in place of "
+        r"MLP: new is (2\.0\d|1\.99) times as fast as eager \(500 µs instead of 1\.00 ms\)\.",
+        r"MLP: old \(deprecated\) is 2\.\d\d times as fast as eager \(400 µs instead of "
         r"1\.00 ms\)\. You guessed 0\.5\.",
-        r"MLP: slow takes (2\.0\d|1\.99) times as long as eager \(2\.00 ms in place of "
+        r"MLP: slow takes (2\.0\d|1\.99) times as long as eager \(2\.00 ms instead of "
         r"1\.00 ms\)\.",
         r"MLP: twin takes the same time as eager to within 2\.0% \(1\.00 ms and 1\.00 ms\)\.",
         r"unsure: it is undecided whether b is faster than eager\. The ratio lies between \d\S+ "
         r"and \d\S+, with a noise floor of \S+%\.",
         r"few: it is undecided whether c is faster than eager\. There are too few rounds to "
         r"decide it\.",
-        r"few: d against eager: slower in each of 3 rounds \(5\.00 ms in place of 1\.00 ms\)\.",
+        r"few: d against eager: slower in each of 3 rounds \(5\.00 ms instead of 1\.00 ms\)\.",
     ]
     for line, pattern in zip(said, patterns, strict=True):
         assert re.fullmatch(pattern, line), line
@@ -311,7 +311,7 @@ def test_the_reason_of_a_row_stands_after_its_sentence_and_not_again_below(resul
     mlp = replace(results["MLP"], facts=facts)
     (group,) = groups({"MLP": mlp}, {})
     (slow,) = (line for line in sentences_of(group) if line.startswith("MLP: slow"))
-    assert "2.00 ms in place of 1.00 ms" in slow
+    assert "2.00 ms instead of 1.00 ms" in slow
     assert slow.endswith("because of a loop.")
     shown = repr(Revealed([group], [mlp.rows]))
     assert shown.count("because of a loop") == 1

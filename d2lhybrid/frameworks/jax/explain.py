@@ -158,7 +158,7 @@ def _only_parts(model: Any, jaxpr: Any, programs: Sequence[tuple[str, Any]]) -> 
         return
     text = _(
         "Only parts of it are compiled: {names}. What lies between them runs in Python, operation "
-        "by operation. {code} compiles the whole."
+        "by operation. {code} compiles all of it."
     )
     names = ", ".join(dict.fromkeys(name for name, _jaxpr in programs))
     code = f"{'nnx' if is_module(model) else 'jax'}.jit"

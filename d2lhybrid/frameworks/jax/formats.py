@@ -18,7 +18,9 @@ class Exported(Format):
     name = "jax.export"
     packages = ("jaxlib",)
     risk = N_("Its program can call every native function that JAX has registered in the process.")
-    note = N_("StableHLO, which needs JAX or another runtime for it: no wheel brings one for C.")
+    note = N_(
+        "StableHLO, which JAX or another runtime for it can run; no wheel includes one for C."
+    )
     converts = True
     parts: ClassVar = {"PRNGKeyArray": "jax.random.key_data"}
 

@@ -73,7 +73,7 @@ def compiled_again(run: Callable[[], Any]) -> Finding | None:
     block, place = second.compiled[0]
     text = _("{block} is compiled again in each call")
     if any(block is made for made, _place in second.made):
-        text = _("{block} is created anew in each call, so its graph is compiled again")
+        text = _("each call creates a new {block}, so its graph is compiled again")
     for other, line in (*first.cleared, *second.cleared):
         if other is block:
             text, place = _("this line removes the graph of {block}, which is compiled again"), line

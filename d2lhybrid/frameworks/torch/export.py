@@ -265,11 +265,13 @@ def why_not_loaded(folder: Path) -> str:
         try:
             process = run_python([_LOAD, str(folder)], LOAD_SECONDS, env=os.environ, **output)
         except subprocess.TimeoutExpired:
-            text = _("PyTorch {version} did not load its package within {seconds} s")
+            text = _(
+                "PyTorch {version} took longer than {seconds} s to load the file that it wrote"
+            )
             return text.format(version=version, seconds=general(LOAD_SECONDS))
     if process.returncode == 0:
         return ""
-    text = _("PyTorch {version} crashes when it loads its package: status {status}")
+    text = _("PyTorch {version} crashes when it loads the file that it wrote: status {status}")
     return text.format(version=version, status=status(process.returncode))
 
 
