@@ -1,8 +1,9 @@
 """One line while a reader waits, if that takes long enough to wonder; it doesn't stay."""
 
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 from d2lhybrid.core.i18n import gettext as _
@@ -10,7 +11,8 @@ from d2lhybrid.core.i18n import gettext as _
 SHOWN_AFTER = 2.0  # seconds
 
 
-def show_status(message: str, shown: bool | None = None, **fields: str) -> Any:
+@contextmanager
+def show_status(message: str, shown: bool | None = None, **fields: str) -> Iterator[None]:
     """Say what is being done while the block of ``with`` lasts.
 
     Args:
@@ -21,11 +23,9 @@ def show_status(message: str, shown: bool | None = None, **fields: str) -> Any:
     >>> with show_status("compiling"):
     ...     pass
     """
-    if not _is_shown(shown):
-        return nullcontext()
-    from tqdm import tqdm
-
-    return tqdm(desc=_(message).format(**fields), bar_format="{desc}", leave=False)
+    with status_line(shown) as say:
+        say(_(message).format(**fields))
+        yield
 
 
 @contextmanager
@@ -37,11 +37,14 @@ def status_line(shown: bool | None = None) -> Iterator[Callable[[str], None]]:
     """
     if not _is_shown(shown):
         yield lambda _text: None
-        return
-    from tqdm import tqdm
+    elif _in_notebook():
+        with _notebook_line() as say:
+            yield say
+    else:
+        from tqdm import tqdm
 
-    with tqdm(bar_format="{desc}", leave=False) as line:
-        yield line.set_description_str
+        with tqdm(bar_format="{desc}", leave=False) as line:
+            yield line.set_description_str
 
 
 def show_progress(items: Sequence[Any], message: str, shown: bool | None) -> Iterable[Any]:
@@ -52,11 +55,55 @@ def show_progress(items: Sequence[Any], message: str, shown: bool | None) -> Ite
     """
     if not _is_shown(shown):
         return items
+    if _in_notebook():
+        return _counted(items, _(message))
     from tqdm import tqdm
 
     style: Any = {"leave": False, "delay": SHOWN_AFTER, "bar_format": "{desc} {n}/{total}"}
     bar: Iterable[Any] = tqdm(items, _(message), **style)
     return bar
+
+
+def _counted(items: Sequence[Any], message: str) -> Iterator[Any]:
+    """The items, and after a while the message in a notebook with how many are done."""
+    start = time.monotonic()
+    with _notebook_line() as say:
+        for done, item in enumerate(items):
+            if time.monotonic() - start >= SHOWN_AFTER:
+                say(f"{message} {done}/{len(items)}")
+            yield item
+
+
+@contextmanager
+def _notebook_line() -> Iterator[Callable[[str], None]]:
+    """A line below the cell that is empty at the end.
+
+    JupyterLab draws an output without data at no height. What was written to the standard error
+    would stay, as an empty box.
+    """
+    from IPython.display import display
+
+    handle: Any = None
+
+    def say(text: str) -> None:
+        nonlocal handle
+        data = {"text/plain": text}
+        if handle is None:
+            handle = display(data, raw=True, display_id=True)
+        else:
+            handle.update(data, raw=True)
+
+    try:
+        yield say
+    finally:
+        if handle is not None:
+            handle.update({}, raw=True)
+
+
+def _in_notebook() -> bool:
+    """Does this run in a kernel of Jupyter?"""
+    ipython = sys.modules.get("IPython")
+    return bool(ipython and hasattr(ipython.get_ipython(), "kernel"))
 
 
 def _is_shown(shown: bool | None) -> bool:

@@ -48,3 +48,21 @@ def test_a_claim_at_the_end_of_a_cell_shows_its_line_and_nothing_else(tmp_path):
     )
     assert [out.output_type for out in cells[1].outputs] == ["display_data"]
     assert [out.output_type for out in cells[2].outputs] == ["display_data"] * 2
+
+
+def test_progress_shows_below_the_cell_and_leaves_no_box(tmp_path):
+    code = (
+        "from d2lhybrid import compare\n"
+        "from d2lhybrid.display import progress\n"
+        "progress.SHOWN_AFTER = 0.0\n"
+        "for _item in progress.show_progress('ab', 'letters', True): pass\n"
+        "with progress.show_status('compiling {file}', True, file='run.c'): pass\n"
+        "compare({'a': sum, 'b': max}, range(9), check=False, time_limit=0.1, progress=True)\n"
+        "print('end')"
+    )
+    (cell,) = executed([code], tmp_path)
+    *lines, end = cell.outputs
+    assert end.text == "end\n"
+    assert len(lines) > 2
+    for line in lines:  # no stream, which would be a box; and nothing is left to be drawn
+        assert (line.output_type, line.data) == ("display_data", {})
