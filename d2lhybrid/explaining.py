@@ -20,6 +20,8 @@ from d2lhybrid.graphs.graph import Graph
 def explain(model: Any, *args: Any, **kwargs: Any) -> Explanation:
     """Report what the compiler did with ``model`` so far, and what it does with one call of it.
 
+    Like ``graph``, it looks at inference.
+
     ``explain`` calls the model twice, to see whether a second call with the same arguments compiles
     a program again. This changes nothing that you have compiled: the calls run programs that are
     compiled only for this report and then discarded. If you have compiled something and not called
@@ -77,6 +79,10 @@ def graph(model: Any, *args: Any, **kwargs: Any) -> Graph:
     or, for a function with ``jit_compile=True``, as XLA leaves it; in JAX, the jaxpr and what XLA
     leaves of it; in MXNet, the symbol and the optimized symbol. If a call takes several graphs,
     you get the first one; ``explain(model, x).graphs()`` returns all of them.
+
+    This is the graph of inference, without gradients, as ``variants`` runs the model. For a graph
+    of training, pass the function that computes the gradients, such as ``jax.grad(loss)`` or
+    ``torch.func.grad(loss)``, or a function with a gradient tape.
 
     Its ``fates`` say what became of each recorded operation:
 

@@ -47,7 +47,8 @@ def training(
         UnknownFrameworkError: `net` belongs to no known framework.
         ArgumentError: `loss` cannot be called; `batch` isn't a tuple or list with an input and a
             target (with ``call``: with only a target); `net` isn't one of these models, but, say, a
-            function that calls one; or `optimizer` doesn't belong to its framework.
+            function that calls one; or `optimizer` doesn't belong to its framework, or was made for
+            another model.
         CallFailedError: the model raised at its first call.
 
     >>> import torch

@@ -422,6 +422,31 @@ def require_trainable(
     raise ArgumentError(text.format(**names, **received))
 
 
+def require_own(net: Any, weights: Iterable[Any], optimizer: Any, known: Iterable[Any]) -> None:
+    """Raise ArgumentError if an optimizer updates none of the model's weights.
+
+    Frozen layers may be missing. An optimizer that knows no weights yet can belong to any model.
+
+    Args:
+        weights: those of the model.
+        known: those for which the optimizer was made.
+    """
+    of_model, of_optimizer = {*map(id, weights)}, {*map(id, known)}
+    if of_optimizer and of_model.isdisjoint(of_optimizer):
+        raise foreign_optimizer(net, optimizer)
+
+
+def foreign_optimizer(net: Any, optimizer: Any) -> ArgumentError:
+    """The error to raise for an optimizer of another model, with which this one learns nothing."""
+    text = _(
+        "Expected an optimizer made for {net}. Received: {optimizer}, which was made for other "
+        "parameters, so this model would learn nothing. Make one for it, or pass the model that "
+        "the optimizer belongs to."
+    )
+    names = {"net": type(net).__name__, "optimizer": type(optimizer).__name__}
+    return ArgumentError(text.format(**names))
+
+
 def copied(net: Any, shared: dict[int, Any]) -> Any:
     """A copy of a model, without what it shares with the copy, by id.
 

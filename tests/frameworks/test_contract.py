@@ -137,6 +137,20 @@ def test_what_cannot_be_trained(framework, change):
         training(*change(*TRAINING[framework]()[0]))
 
 
+def test_an_optimizer_of_another_model(framework):
+    (net, loss, _own, batch), _step = TRAINING[framework]()
+    (_other, _loss, optimizer, _batch), step = TRAINING[framework]()
+    step()  # an optimizer of Keras belongs to no model before its first step
+    if framework == "jax":  # it takes its weights in each step, so those of an equal model fit
+        from flax import nnx
+
+        training(net, loss, optimizer, batch)
+        smaller = nnx.Linear(3, 2, rngs=nnx.Rngs(0))
+        optimizer = nnx.Optimizer(smaller, optimizer.tx, wrt=optimizer.wrt)
+    with pytest.raises(ArgumentError, match="learn nothing"):
+        training(net, loss, optimizer, batch)
+
+
 def torch_broken(x):
     if x.sum() > 0:  # torch: breaks
         x = x + 1

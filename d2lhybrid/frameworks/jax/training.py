@@ -5,7 +5,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from d2lhybrid.frameworks.base import require_trainable
+from d2lhybrid.frameworks.base import foreign_optimizer, require_trainable
 from d2lhybrid.frameworks.jax.modules import flax
 from d2lhybrid.frameworks.variant import (
     Args,
@@ -41,13 +41,16 @@ def training(
     """Each way by its name; each trains a copy of the model with a copy of the optimizer.
 
     Raises:
-        ArgumentError: the model is no module of Flax NNX, or the optimizer is none for it.
+        ArgumentError: the model is no module of Flax NNX, or the optimizer is none for it
+            or was made for one of other shapes.
     """
     nnx = flax()
     models = {"flax.nnx.Module": nnx.Module if nnx else _Absent}
     optimizers = {"flax.nnx.Optimizer": nnx.Optimizer if nnx else _Absent}
     example = "nnx.Optimizer(net, optax.adam(1e-3), wrt=nnx.Param)"
     require_trainable(net, models, optimizer, optimizers, example)
+    if _shapes(optimizer.opt_state) != _shapes(_state_for(optimizer, net)):
+        raise foreign_optimizer(net, optimizer)
 
     def step(model: Any, updater: Any) -> Any:
         def mean_loss(model: Any) -> Any:
@@ -99,3 +102,15 @@ def training(
         "jit": Variant(DeferredBuild(jit), _PURE_STEP.format(options="")),
         "jit donated": Variant(DeferredBuild(jit_donated), donated_code),
     }
+
+
+def _state_for(optimizer: Any, net: Any) -> Any:
+    """What the optimizer would hold for this model, as shapes.
+
+    It holds no weights, and updates those of the model that it gets: one of the same shapes fits.
+    """
+    return jax.eval_shape(optimizer.tx.init, flax().state(net, optimizer.wrt))
+
+
+def _shapes(state: Any) -> list[tuple[int, ...]]:
+    return [leaf.shape for leaf in jax.tree.leaves(state)]

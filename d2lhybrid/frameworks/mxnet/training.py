@@ -7,7 +7,7 @@ import mxnet
 import numpy as np
 from mxnet import autograd, gluon
 
-from d2lhybrid.frameworks.base import copied, require_trainable
+from d2lhybrid.frameworks.base import copied, require_own, require_trainable
 from d2lhybrid.frameworks.mxnet.device import is_numpy, semantics
 from d2lhybrid.frameworks.mxnet.modules import bind_positional, without_graphs
 from d2lhybrid.frameworks.mxnet.variants import HYBRIDIZED, PLAIN_BLOCK, written
@@ -36,11 +36,13 @@ def training(
     """Each way by its name; each trains a copy of the block with a trainer like the one given.
 
     Raises:
-        ArgumentError: the model is no gluon.Block, or the optimizer is no gluon.Trainer.
+        ArgumentError: the model is no gluon.Block, or the optimizer is no gluon.Trainer or belongs
+            to another block.
     """
     models, optimizers = {"gluon.Block": gluon.Block}, {"gluon.Trainer": gluon.Trainer}
     example = 'gluon.Trainer(net.collect_params(), "sgd")'
     require_trainable(net, models, optimizer, optimizers, example)
+    require_own(net, net.collect_params().values(), optimizer, optimizer._params)
     inputs = bind_positional(net, args, kwargs)
     with semantics(is_numpy(inputs)):
         net(*inputs)  # Gluon creates the parameters of unknown shapes now

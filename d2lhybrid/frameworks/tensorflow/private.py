@@ -40,6 +40,11 @@ def copied(function: Any) -> Any:
     return function._clone(None)
 
 
+def optimized(optimizer: Any) -> list[Any]:
+    """The variables for which an optimizer of Keras was built; none if it wasn't, or if unknown."""
+    return list(getattr(optimizer, "_trainable_variables", ()))
+
+
 def rewritten_frames(error: Exception) -> list[tuple[str, int]] | None:
     """The lines of the user's source, outermost first, if AutoGraph has rewritten it; else None."""
     frames = getattr(getattr(error, "ag_error_metadata", None), "translated_stack", None)

@@ -7,7 +7,8 @@ import tensorflow as tf
 from d2lhybrid.core.arguments import parameters_of
 from d2lhybrid.core.errors import CannotBuildError, first_line
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.frameworks.base import copied, require_trainable
+from d2lhybrid.frameworks.base import copied, require_own, require_trainable
+from d2lhybrid.frameworks.tensorflow import private
 from d2lhybrid.frameworks.tensorflow.modules import require_numbers
 from d2lhybrid.frameworks.variant import (
     Args,
@@ -35,11 +36,13 @@ def training(
 
     Raises:
         ArgumentError: the model is no layer or model of Keras and no tf.Module, or the optimizer is
-            none of Keras.
+            none of Keras or belongs to another model.
     """
     models = {"keras.Layer": tf.keras.layers.Layer, "tf.Module": tf.Module}
     optimizers = {"keras.optimizers.Optimizer": tf.keras.optimizers.Optimizer}
     require_trainable(net, models, optimizer, optimizers, "keras.optimizers.SGD(0.1)")
+    known = private.optimized(optimizer)
+    require_own(net, net.trainable_variables, optimizer, known)
     is_keras = isinstance(net, tf.keras.layers.Layer)
     keywords = {"training": True, **kwargs} if is_keras else kwargs
     target_first = _takes_target_first(loss)

@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from d2lhybrid.frameworks.base import copied, require_trainable
+from d2lhybrid.frameworks.base import copied, require_own, require_trainable
 from d2lhybrid.frameworks.torch.compilers import INDUCTOR
 from d2lhybrid.frameworks.torch.export import compiled, no_inductor
 from d2lhybrid.frameworks.variant import (
@@ -32,11 +32,14 @@ def training(
     """Each way by its name; each trains a copy of the model with a copy of the optimizer.
 
     Raises:
-        ArgumentError: the model is no nn.Module, or the optimizer is none of PyTorch.
+        ArgumentError: the model is no nn.Module, or the optimizer is none of PyTorch or belongs to
+            another model.
     """
     optimizers = {"torch.optim.Optimizer": torch.optim.Optimizer}
     example = "torch.optim.SGD(net.parameters(), lr=0.1)"
     require_trainable(net, {"torch.nn.Module": torch.nn.Module}, optimizer, optimizers, example)
+    known = (tensor for group in optimizer.param_groups for tensor in group["params"])
+    require_own(net, net.parameters(), optimizer, known)
 
     def make(compile_model: bool = False, compile_step: bool = False) -> Function:
         # Together, because the optimizer holds the parameters of the model.
