@@ -4,6 +4,8 @@
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do $$p -c '' 2>/dev/null && echo $$p && break; done)
 # The interpreter that everything runs in. PY=python uses the active environment as it is.
 PY ?= .venv/bin/python
+# Brings .venv up to date, unless PY names another environment.
+SET_UP = $(if $(filter-out .venv/bin/python,$(PY)),:,$(or $(PYTHON),echo 'No Python found. Install Python 3.11.' >&2; exit 1;) tools/setup_env.py)
 JOBS ?= auto
 # An environment with the newest release of everything that still has any: without MXNet. It needs the
 # newest Python that all of these have a release for, because each drops old ones: JAX 0.11 has no
@@ -30,11 +32,10 @@ help:  ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | expand -t 18
 
 setup:  ## create or refresh .venv; does nothing when nothing changed
-ifeq ($(PY),.venv/bin/python)
-	@$(if $(PYTHON),$(PYTHON) tools/setup_env.py,echo 'No Python found. Install Python 3.11.' >&2; exit 1)
-endif
+	@$(SET_UP)
 
-lab: setup  ## open JupyterLab on your copy of the notebooks, my/notebooks; its options as ARGS="--no-browser --port 8899"
+lab:  ## open JupyterLab on your copy of the notebooks, my/notebooks; FRAMEWORK=pytorch,jax installs no others; JupyterLab's options as ARGS="--no-browser --port 8899"
+	@$(SET_UP) --lab "$(FRAMEWORK)"
 	$(PY) tools/lab.py $(ALLOW_ROOT) $(ARGS)
 
 test: setup  ## everything: unit tests, MXNet on NumPy 1, every notebook

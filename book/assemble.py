@@ -8,9 +8,8 @@ import nbformat
 from book.blocks import Chapter
 from book.draft import TO_NOTEBOOKS, Cell, Draft, name_cells
 from book.errors import TranslationError
-from book.files import CHAPTERS, Key
+from book.files import CHAPTERS, Key, front_page_path
 from book.frameworks import FRAMEWORKS
-from book.frontpage import front_page_path
 from book.installation import installation, is_installation
 from book.languages import LANGUAGES, Language
 from book.recorded import Recorded

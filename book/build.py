@@ -13,9 +13,9 @@ from book.boxes import drawn, picture_name
 from book.catalogs import Catalogs, finder, message_key, present, read_all
 from book.errors import BookError, CatalogError
 from book.figures import figure_name, redraw
-from book.files import CHAPTERS, NOTEBOOKS, Key
+from book.files import CHAPTERS, NOTEBOOKS, Key, front_page_path
 from book.frameworks import FRAMEWORKS
-from book.frontpage import front_page, front_page_path
+from book.frontpage import front_page
 from book.glossary import read_glossary
 from book.installation import project_url
 from book.languages import ENGLISH, LANGUAGES, Language

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import nbformat
 
 from book.errors import BookError, Problem
+from book.languages import ENGLISH, Language
 
 CHAPTERS = "chapters"
 NOTEBOOKS = "notebooks"
@@ -36,6 +37,12 @@ class Key(NamedTuple):
         if other.language != self.language:
             return f"../../{other.language}/{other.framework}/{path}"
         return str(path) if other.framework == self.framework else f"../{other.framework}/{path}"
+
+
+def front_page_path(language: Language) -> Path:
+    """Where the page of a language lies below the root; code hosts show the English one."""
+    name = "README.md" if language == ENGLISH else f"README.{language.code}.md"
+    return Path(NOTEBOOKS, name)
 
 
 def read_text(path: Path) -> str:

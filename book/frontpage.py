@@ -1,22 +1,15 @@
 """Stage 3, the collection's front pages: frameworks and chapters, with what each teaches."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from book.blocks import Chapter
-from book.files import NOTEBOOKS, Key
+from book.files import NOTEBOOKS, Key, front_page_path
 from book.frameworks import FRAMEWORKS
 from book.languages import ENGLISH, Language
 from book.prose import plain
 from book.translate import Translate
 
 _FOR_AUTHORS = "These files are built from `chapters/`. To change a sentence, change it there."
-
-
-def front_page_path(language: Language) -> Path:
-    """Where the page of a language lies below the root; code hosts show the English one."""
-    name = "README.md" if language == ENGLISH else f"README.{language.code}.md"
-    return Path(NOTEBOOKS, name)
 
 
 def lab_command(language: Language) -> str:

@@ -1,8 +1,9 @@
 """Stage 3: the cell at a notebook's top that installs what it needs on a machine that lacks it.
 
 Where all is there, as after `make setup`, it looks for three packages and does nothing. It takes
-the package from the copy of the repository around the notebook; a notebook alone, as in Colab, from
-the public address, where the project names one.
+the package from where D2LHYBRID_SOURCE says, from the copy of the repository around the notebook,
+or, alone, as in Colab, from the project's public address; without any of them it says what to set.
+In the environment of `make lab` it installs nothing: there the reader has chosen the frameworks.
 """
 
 import tomllib
@@ -10,21 +11,28 @@ from pathlib import Path
 
 from book.draft import Cell
 from book.frameworks import Framework
-from book.languages import Language
+from book.languages import ENGLISH, Language
 
 TAG = "set-up"
+_VARIABLE = "D2LHYBRID_SOURCE"
 _CODE = """\
 # {why}
+import os
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 if not all(map(find_spec, ("d2lhybrid", "{module}", "matplotlib"))):
-    sources = [copy.as_uri() for copy in Path.cwd().parents if (copy / "d2lhybrid").is_dir()]
-{otherwise}
-    %pip install "d2lhybrid[{module}] @ {{sources[0]}}" matplotlib\
+    copy = next((one for one in Path.cwd().parents if (one / "d2lhybrid").is_dir()), None)
+    if copy and Path(sys.prefix) == copy / ".venv":
+        raise ModuleNotFoundError("{absent}")
+    source = os.environ.get("{variable}") or copy or "{url}"
+    if not source:
+        raise ModuleNotFoundError("{nowhere}")
+    if Path(source).exists():
+        source = Path(source).resolve().as_uri()
+    %pip install "d2lhybrid[{module}] @ {{source}}" matplotlib\
 """
-_PUBLIC = '    sources.append("git+{url}")'
-_NOWHERE = '    assert sources, "{nowhere}"'
 
 
 def installation(framework: Framework, language: Language, url: str) -> Cell:
@@ -32,8 +40,17 @@ def installation(framework: Framework, language: Language, url: str) -> Cell:
 
     Its id is the same for all languages, frameworks and addresses.
     """
-    otherwise = _PUBLIC.format(url=url) if url else _NOWHERE.format(nowhere=language.nowhere)
-    code = _CODE.format(why=language.installs, module=framework.module, otherwise=otherwise)
+    absent = language.absent or ENGLISH.absent
+    code = _CODE.format(
+        why=language.installs,
+        module=framework.module,
+        variable=_VARIABLE,
+        url=url and f"git+{url}",
+        absent=absent.format(name=framework.name, command=f"make lab FRAMEWORK={framework.key}"),
+        nowhere=language.nowhere.format(
+            packages=f"d2lhybrid, {framework.module}, matplotlib", variable=_VARIABLE
+        ),
+    )
     metadata = {"tags": [TAG, "hide-input"], "jupyter": {"source_hidden": True}}
     return Cell("code", 1, [code], [TAG], metadata)
 

@@ -40,6 +40,7 @@ class Language:
     medians: str = ""
     processes: str = ""
     installs: str = ""
+    absent: str = ""
     nowhere: str = ""
 
     @property

@@ -30,9 +30,9 @@ from book.build import Built, Sources, picture_files, read_sources
 from book.draft import Draft
 from book.errors import BookError
 from book.execute import with_outputs
-from book.files import Key, read_notebook
+from book.files import Key, front_page_path, read_notebook
 from book.frameworks import FRAMEWORKS
-from book.frontpage import front_page, front_page_path
+from book.frontpage import front_page
 from book.languages import Language
 from book.references import split, unlink
 from book.translate import Message, Translate, fill

@@ -6,7 +6,7 @@ The chapters' own helpers are in ``d2lhybrid.teaching``.
 
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # By module, as in ``__init__.pyi``. No library does this here: ``python -m d2lhybrid`` runs this
 # file while the current folder still comes first, so a file there could take a library's place.

@@ -95,6 +95,15 @@ def test_a_wheel_without_the_text_of_a_license_is_refused(license, files, said, 
     assert dist.license_problems(wheel) == said
 
 
+def test_the_package_is_tried_on_every_python_that_runs_here():
+    found = dist.pythons()
+    assert "{}.{}".format(*sys.version_info) in found
+    for release, command in found.items():
+        said = subprocess.check_output([command, "--version"], text=True)
+        assert said.startswith(f"Python {release}.")
+    assert dist.release("a-python-that-is-nowhere") == ""
+
+
 def test_the_newest_releases_run_on_a_python_that_has_them():
     """JAX 0.11 and later have no release for Python 3.11."""
     workflow = yaml.safe_load((ROOT / ".github/workflows/newest.yml").read_text(encoding="utf-8"))

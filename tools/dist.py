@@ -1,9 +1,11 @@
 """Build the package and try what was built: ``make dist``.
 
-The wheel and the source distribution go to ``dist/``. Two linters read them, the wheel has to hold
-the text of each license that it names, and it is installed in an empty environment, without any
-framework: there ``doctor`` and ``compare`` have to work. The version is that of
-``d2lhybrid/__init__.py``, the only place for it; ``--tag v1.2.3`` demands that a tag says the same.
+The wheel and the source distribution go to ``dist/``. Two linters read them, and the wheel has to
+hold the text of each license that it names. Each is installed in an empty environment, without a
+framework and without a compiler, for every Python of ours that this machine has: there ``doctor``
+and ``compare`` have to work. So has the last commit's archive, which a code host offers for a tag.
+The version is that of ``d2lhybrid/__init__.py``, the only place for it; ``--tag v1.2.3`` demands
+that a tag says the same.
 """
 
 import argparse
@@ -14,12 +16,14 @@ import subprocess
 import sys
 from email import message_from_string
 from pathlib import Path
+from subprocess import DEVNULL
 from tempfile import TemporaryDirectory
 from zipfile import ZipFile
 
-from setup_env import ROOT, environment
+from setup_env import NEWEST, OLDEST, ROOT, environment
 
 DIST = ROOT / "dist"
+RELEASES = [f"{OLDEST[0]}.{minor}" for minor in range(OLDEST[1], NEWEST[1] + 1)]
 # What the wheel is under, with a line of each text: the code, and the fonts.
 LICENSES = {"Apache-2.0": "Apache License", "OFL-1.1": "SIL OPEN FONT LICENSE"}
 TRIAL = """
@@ -40,10 +44,14 @@ def version() -> str:
     return re.findall(r'^__version__ = "(.*)"$', text, re.MULTILINE)[0]
 
 
-def run(*command: str | Path, cwd: Path = ROOT) -> None:
-    """Run a command, without PYTHONPATH, which could name the checkout; what fails ends all."""
-    told = {**os.environ, "PYTHONPATH": "", "D2LHYBRID_LANGUAGE": "en"}
-    subprocess.run([str(part) for part in command], cwd=cwd, env=told, check=True)
+def run(*command: str | Path, cwd: Path = ROOT, stdout: int | None = None) -> None:
+    """Run a command, without PYTHONPATH, which could name the checkout; what fails ends all.
+
+    What calls a C compiler fails as well: installing must not need one.
+    """
+    told = {"PYTHONPATH": "", "D2LHYBRID_LANGUAGE": "en", "CC": "false", "CXX": "false"}
+    parts = [str(part) for part in command]
+    subprocess.run(parts, cwd=cwd, env=os.environ | told, stdout=stdout, check=True)
 
 
 def license_problems(wheel: Path) -> list[str]:
@@ -62,8 +70,8 @@ def license_problems(wheel: Path) -> list[str]:
     return problems
 
 
-def build() -> Path:
-    """Build both and lint both; the wheel, which holds every tracked file of the package."""
+def build() -> None:
+    """Build both and lint both; the wheel holds every tracked file of the package."""
     tools = environment(ROOT / "build/dist-tools", ["--requirement", "requirements/dist.txt"])
     shutil.rmtree(DIST, ignore_errors=True)
     run(tools, "-m", "build", "--no-isolation", "--outdir", DIST)
@@ -76,16 +84,45 @@ def build() -> Path:
         sys.exit(f"Expected every file of the package in {wheel.name}. Missing: {sorted(missing)}.")
     if problems := license_problems(wheel):
         sys.exit(f"Expected {' AND '.join(LICENSES)} in {wheel.name}: {'; '.join(problems)}.")
-    return wheel
 
 
-def try_out(wheel: Path) -> None:
-    """Install the wheel in an empty environment and use it from an empty folder."""
+def archive() -> Path:
+    """The source archive that a code host makes of the last commit, or of a tag."""
+    path = ROOT / "build" / "commit" / "archive.zip"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    run("git", "archive", "--prefix=d2lhybrid/", f"--output={path}", "HEAD")
+    return path
+
+
+def pythons() -> dict[str, str]:
+    """The Pythons of ours that run here, each with its command, among those on PATH and pyenv's."""
+    found = {}
+    for name in RELEASES:
+        kept = Path.home().glob(f".pyenv/versions/{name}.*/bin/python")
+        commands = (sys.executable, f"python{name}", *map(str, sorted(kept)))
+        if command := next((one for one in commands if release(one) == name), None):
+            found[name] = command
+    return found
+
+
+def release(command: str) -> str:
+    """The release of a Python, such as 3.12; nothing where the command doesn't run one."""
+    code = "import sys; print('{}.{}'.format(*sys.version_info))"
+    try:
+        return subprocess.check_output([command, "-c", code], stderr=DEVNULL, text=True).strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def try_out(file: Path, python: str) -> None:
+    """Install a file in an empty environment of a Python, and use it from an empty folder."""
     shutil.rmtree(empty := ROOT / "build/dist-empty", ignore_errors=True)
-    python = environment(empty, [str(wheel)])
+    run(python, "-m", "venv", empty)
+    there = empty / "bin/python"
+    run(there, "-m", "pip", "install", "--quiet", file)
     with TemporaryDirectory() as folder:
-        run(empty / "bin/d2lhybrid", "--help", cwd=Path(folder))
-        run(python, "-W", "error", "-c", TRIAL, version(), cwd=Path(folder))
+        run(empty / "bin/d2lhybrid", "--help", cwd=Path(folder), stdout=DEVNULL)
+        run(there, "-W", "error", "-c", TRIAL, version(), cwd=Path(folder), stdout=DEVNULL)
 
 
 def main() -> None:
@@ -95,8 +132,16 @@ def main() -> None:
     options = parser.parse_args()
     if options.tag not in (None, f"v{version()}"):
         sys.exit(f"Expected the tag v{version()}. Received: {options.tag}.")
-    try_out(build())
-    print(f"In {DIST}: {', '.join(sorted(path.name for path in DIST.iterdir()))}")
+    build()
+    files = [*sorted(DIST.iterdir()), archive()]
+    found = pythons()
+    for name, python in found.items():
+        for file in files:
+            try_out(file, python)
+            print(f"Python {name}: {file.name} works.", flush=True)
+    if absent := [name for name in RELEASES if name not in found]:
+        print(f"Not tried, because this machine has none: Python {', '.join(absent)}.")
+    print(f"In {DIST}: {', '.join(path.name for path in files[:-1])}")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 import lab_copy
 
-from book.frontpage import front_page_path
+from book.files import front_page_path
 from book.languages import ENGLISH, LANGUAGES
 from d2lhybrid.core.i18n import language
 

@@ -10,9 +10,8 @@ import nbformat
 
 from book.build import translate_by
 from book.catalogs import present, read_all
-from book.files import CHAPTERS, FIGURES, NOTEBOOKS, Key, write
+from book.files import CHAPTERS, FIGURES, NOTEBOOKS, Key, front_page_path, write
 from book.frameworks import FRAMEWORKS
-from book.frontpage import front_page_path
 from book.languages import ENGLISH, LANGUAGES, Language
 from book.measured import on_cpu, on_gpu
 from book.parse import load

@@ -1,6 +1,7 @@
 """The first cell: silent where all is there, and the right command where something is missing."""
 
 import importlib.util
+import sys
 import tomllib
 
 import pytest
@@ -24,11 +25,14 @@ def pip(monkeypatch):
     shell.register_magic_function(told.append, magic_name="pip")
     real = importlib.util.find_spec
 
-    def run(framework, folder, *missing, url=""):
+    def run(framework, folder, *missing, url="", prefix=sys.prefix, source=None):
         monkeypatch.chdir(folder)
         find = lambda name: None if name in missing else real(name)  # noqa: E731
         with monkeypatch.context() as patch:
             patch.setattr("importlib.util.find_spec", find)
+            patch.setattr("sys.prefix", str(prefix))
+            if source:
+                patch.setenv("D2LHYBRID_SOURCE", str(source))
             code = installation(FRAMEWORKS[framework], ENGLISH, url).text[0]
             error = shell.run_cell(code).error_in_exec
         found = [*told]
@@ -53,7 +57,29 @@ def test_what_is_missing_is_installed_from_the_copy_or_the_address(pip, tmp_path
         told = [f'install "d2lhybrid[torch] @ {source}" matplotlib']
         assert pip("pytorch", folder, missing, url=URL) == (told, None)
     told, error = pip("pytorch", tmp_path, missing)
-    assert (told, str(error)) == ([], ENGLISH.nowhere)
+    assert not told
+    assert "D2LHYBRID_SOURCE" in str(error)
+    assert "torch" in str(error)
+
+
+def test_the_reader_may_name_a_file_a_folder_or_an_address(pip, tmp_path):
+    (tmp_path / "d2lhybrid-1.zip").touch()
+    address = "https://example.org/d2lhybrid-1.zip"
+    for source, asked in (
+        ("d2lhybrid-1.zip", (tmp_path / "d2lhybrid-1.zip").as_uri()),
+        (ROOT, ROOT.as_uri()),
+        (address, address),
+    ):
+        told = [f'install "d2lhybrid[jax] @ {asked}" matplotlib']
+        assert pip("jax", tmp_path, "jax", url=URL, source=source) == (told, None)
+
+
+def test_make_lab_installs_what_a_reader_chose_and_the_cell_no_more(pip):
+    here, prefix = ROOT / "notebooks/en/jax", ROOT / ".venv"
+    told, error = pip("jax", here, "jax", url=URL, prefix=prefix)
+    assert not told
+    assert "JAX" in str(error)
+    assert str(error).endswith(" make lab FRAMEWORK=jax")
 
 
 def test_its_id_is_the_same_everywhere(project):
