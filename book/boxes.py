@@ -137,7 +137,7 @@ def _comparison(rows: Rows, say: Say) -> Iterator[str]:
     """Its table and what stands around it, without the details."""
     page = shown.comparison(rows)
     table = shown.narrow_table(rows.measured, rows.metrics, rows.cold_start_is_felt)
-    yield from filter(None, [page.uncertain])
+    yield from page.cautions
     yield from _table(table, say)
     below = filter(None, [page.advice, *not_run(rows)])
     yield from (_plain(say(line)) for line in below)

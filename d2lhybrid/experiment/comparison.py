@@ -65,6 +65,9 @@ class Comparison(Result, Mapping[str, Measurement]):
 
     `facts` holds, by label, what was found out after the rounds about why variants take their time.
 
+    `warnings` are sentences about calls that answer another question, such as those of a model in
+    training mode.
+
     `experiment` can take more rounds for an undecided claim, and keeps the callables and their
     arguments for that. It isn't part of the data: equality, JSON, copies and pickles leave it out.
 
@@ -91,6 +94,7 @@ class Comparison(Result, Mapping[str, Measurement]):
     compilers_started: dict[str, Seconds] = field(default_factory=dict, hash=False)
     processes: "tuple[Comparison, ...]" = ()
     facts: dict[str, Facts] = field(default_factory=dict, hash=False)
+    warnings: tuple[str, ...] = ()
     experiment: MeasuresOn | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -342,6 +346,7 @@ class Comparison(Result, Mapping[str, Measurement]):
             limit_needed=self.limit_needed,
             seed=self.seed,
             env=self.env,
+            warnings=self.warnings,
             compilers_started=self.compilers_started,
         )
         best = advice.best(rows)

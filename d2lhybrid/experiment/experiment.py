@@ -7,6 +7,7 @@ asks its experiment for more rounds.
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -25,6 +26,7 @@ from d2lhybrid.experiment.facts import Facts
 from d2lhybrid.experiment.measurement import Measurement
 from d2lhybrid.experiment.position import Note, note_nowhere
 from d2lhybrid.experiment.provenance import environment, load
+from d2lhybrid.experiment.question import warnings
 from d2lhybrid.experiment.rounds import Rounds, StoppingRule
 from d2lhybrid.experiment.rows import Rows
 from d2lhybrid.experiment.sampler import Sampler
@@ -71,6 +73,11 @@ class Experiment:
     cold_caches: Path | None = field(default=None, init=False)
     note: Note = field(default_factory=lambda: note_nowhere, init=False)  # of whose turn it is
     facts: dict[str, Facts] = field(default_factory=dict, init=False)  # that were asked so far
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences about calls that answer another question than the reader's."""
+        return tuple(warnings(self.functions, self.args, self.kwargs))
 
     def run(self) -> Comparison:
         """Call each once, warm up, and take rounds until every verdict is clear or time is up."""
@@ -135,6 +142,7 @@ class Experiment:
             limit_needed=rounds.limit_needed,
             compilers_started=dict(self.compilers_started),
             facts=dict(self.facts),
+            warnings=self.warnings,
             experiment=self,
         )
 

@@ -123,7 +123,8 @@ class ProcessExperiment:
             seed=self.experiment.seed,
             experiment=self,
         )
-        return replace(joined, facts=dict(self.experiment.facts))
+        facts, warnings = dict(self.experiment.facts), self.experiment.warnings
+        return replace(joined, facts=facts, warnings=warnings)
 
     def _measure(self, most: int, is_over: Callable[[], bool]) -> Comparison:
         """Measure in one process after the other, until it is over or there are `most`."""

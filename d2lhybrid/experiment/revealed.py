@@ -218,12 +218,13 @@ class Revealed:
 
     def _sentences(self) -> list[str]:
         of_groups = [line for group in self.groups for line in sentences_of(group)]
-        return [*of_groups, *not_run(row for rows in self.comparisons for row in rows)]
+        warnings = shown.warnings(self.comparisons)
+        return [*warnings, *of_groups, *not_run(row for rows in self.comparisons for row in rows)]
 
     def _pages(self) -> Iterator[tuple[str, shown.Page]]:
         """The tables by name, without what stands above the picture and in the sentences."""
         for group, rows in zip(self.groups, self.comparisons, strict=True):
-            yield group.name, shown.comparison(rows)._replace(uncertain="", reasons=[])
+            yield group.name, shown.comparison(rows)._replace(cautions=[], reasons=[])
 
     def __repr__(self) -> str:
         tables = [f"{name}\n{page}" for name, page in self._pages()]

@@ -123,7 +123,8 @@ class Rows:
 
     `metrics` are those that say something of their own. `processes` is the number of fresh ones; 0
     if the rounds were taken in this process. `confidence` is the lowest of the intervals'.
-    `limit_needed` is the time limit that enough rounds would have needed, None if there are enough.
+    `warnings` are sentences about what may not be what the reader asks. `limit_needed` is the time
+    limit that enough rounds would have needed, None if there are enough.
     """
 
     rows: tuple[Row, ...]
@@ -140,6 +141,7 @@ class Rows:
     limit_needed: float | None
     seed: int
     env: Environment = field(hash=False)
+    warnings: tuple[str, ...] = ()
     compilers_started: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     def __getitem__(self, index: int) -> Row:

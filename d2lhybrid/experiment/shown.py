@@ -28,7 +28,7 @@ _STOPPED = {
 class Page(NamedTuple):
     """What is shown of a result, from the top; HTML has the details folded."""
 
-    uncertain: str
+    cautions: Sequence[str]  # why times are uncertain, and what else to know before reading them
     table: Table
     advice: str
     reasons: Sequence[str]
@@ -36,9 +36,8 @@ class Page(NamedTuple):
     details: Sequence[str]
 
     def __str__(self) -> str:
-        above = [self.uncertain] if self.uncertain else []
         below = filter(None, [self.advice, *self.reasons, *self.remarks, *self.details])
-        return "\n".join([*above, str(self.table), "", *below])
+        return "\n".join([*self.cautions, str(self.table), "", *below])
 
     def html(self) -> str:
         """The same as HTML."""
@@ -50,7 +49,7 @@ class Page(NamedTuple):
 
     def _shown(self) -> str:
         below = lines("strong", self.advice) + lines("span", *self.reasons, *self.remarks)
-        return lines("strong", self.uncertain) + self.table.html() + below
+        return lines("strong", *self.cautions) + self.table.html() + below
 
 
 def folded(content: str) -> str:
@@ -74,7 +73,8 @@ def comparison(rows: Rows) -> Page:
         *_notes(rows),
         *not_run(rows),
     ]
-    return Page(uncertain([rows]), table(rows), advice(rows), reasons, remarks, [*_details(rows)])
+    above, details = cautions([rows]), [*_details(rows)]
+    return Page(above, table(rows), advice(rows), reasons, remarks, details)
 
 
 def _notes(rows: Rows) -> Iterator[str]:
@@ -157,12 +157,22 @@ def sweep(sizes: Sequence[float], comparisons: Sequence[Rows]) -> Page:
     details = [stamp(comparisons[0].env, comparisons[0].seed)]
     reasons = not_run(row for rows in comparisons for row in rows)
     table = sweep_table(sizes, comparisons)
-    return Page(uncertain(comparisons), table, "", [], [signs(), *reasons], details)
+    return Page(cautions(comparisons), table, "", [], [signs(), *reasons], details)
 
 
 def signs() -> str:
     """What the signs of the verdicts mean, in one line."""
     return listed(f"{verdict.sign} {_(verdict.word)}" for verdict in VERDICTS.values())
+
+
+def cautions(comparisons: Sequence[Rows]) -> list[str]:
+    """Why times are uncertain, and warnings that another question was measured, a line each."""
+    return [*filter(None, [uncertain(comparisons)]), *warnings(comparisons)]
+
+
+def warnings(comparisons: Sequence[Rows]) -> list[str]:
+    """What says that another question was measured, a line each."""
+    return list(dict.fromkeys(f"⚠ {said}" for rows in comparisons for said in rows.warnings))
 
 
 def uncertain(comparisons: Sequence[Rows]) -> str:

@@ -233,6 +233,13 @@ class Framework(ABC):
         """
         return nullcontext()
 
+    def warnings(self, model: Function, args: Args, kwargs: Kwargs) -> Iterable[str]:
+        """Sentences for a reader who measures this call as inference, if it is something else.
+
+        So it is if layers act as in training, or if each call copies an argument to another device.
+        """
+        return ()
+
     @abstractmethod
     def variants(
         self,

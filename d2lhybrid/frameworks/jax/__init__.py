@@ -141,6 +141,11 @@ class JAX(FolderFramework):
 
         return device.infer(model, args, kwargs)
 
+    def warnings(self, model: Function, args: Args, kwargs: Kwargs) -> Iterable[str]:
+        from d2lhybrid.frameworks.jax import device
+
+        return device.warnings(model, args, kwargs)
+
     def is_compiled(self, function: Function) -> bool:
         from d2lhybrid.frameworks.jax import causes
 

@@ -14,8 +14,9 @@ from d2lhybrid.core.errors import TracingError
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.pytree import leaves
 from d2lhybrid.frameworks.base import tracing_text
+from d2lhybrid.frameworks.cautions import in_training_mode, on_other_devices
 from d2lhybrid.frameworks.jax import private
-from d2lhybrid.frameworks.jax.modules import flax, inference, is_module
+from d2lhybrid.frameworks.jax.modules import flax, inference, is_module, pure, trained_layers
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs
 
 _peaks_before: dict[Any, int] = {}  # by device, in bytes, when ``reset_peak_memory`` was called
@@ -118,6 +119,19 @@ def _spare(args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
 def infer(model: Function, args: Args, kwargs: Kwargs) -> Any:
     args, kwargs = _spare(args, kwargs)
     return inference(model)(*args, **kwargs)
+
+
+def warnings(model: Function, args: Args, kwargs: Kwargs) -> Iterable[str]:
+    """JAX copies what is on another device, unless the reader has put it there by name."""
+    module = getattr(model, "__self__", model)
+    weights = jax.tree.leaves(pure(module).weights) if is_module(module) else ()
+    yield from in_training_mode(model, trained_layers(module), "net.eval()")
+    yield from on_other_devices(model, weights, args, kwargs, _devices_of)
+
+
+def _devices_of(leaf: Any) -> frozenset[str]:
+    """Where an array is; of anything else nothing."""
+    return frozenset(map(str, leaf.devices())) if isinstance(leaf, jax.Array) else frozenset()
 
 
 def _copy(leaf: Any) -> Any:

@@ -221,6 +221,17 @@ def inference(model: Any) -> Any:
     return evaluated if model is module else MethodType(model.__func__, evaluated)
 
 
+def trained_layers(model: Any) -> list[Any]:
+    """The layers of a module that act as in training: they normalize by batches, or drop."""
+    if not is_module(model):
+        return []
+    nnx = flax()
+    parts = [part for _path, part in nnx.iter_modules(model)]
+    normalize = [p for p in parts if isinstance(p, nnx.BatchNorm) and not p.use_running_average]
+    drop = [p for p in parts if isinstance(p, nnx.Dropout) and p.rate > 0 and not p.deterministic]
+    return [*normalize, *drop]
+
+
 def unjitted(function: Any) -> Any:
     """The Python function behind ``jax.jit`` or ``nnx.jit``; the function itself for any other."""
     while is_jitted(function):

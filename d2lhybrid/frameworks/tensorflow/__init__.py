@@ -139,6 +139,11 @@ class TensorFlow(FolderFramework):
 
         return modules.unchanged(model, args, kwargs)
 
+    def warnings(self, model: Function, args: Args, kwargs: Kwargs) -> Iterable[str]:
+        from d2lhybrid.frameworks.tensorflow import device
+
+        return device.warnings(model, args, kwargs)
+
     def programs_compiled(self) -> int | None:
         """The traces since this was first asked.
 

@@ -10,7 +10,9 @@ import tensorflow as tf
 from d2lhybrid.core.errors import TracingError
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.frameworks.base import threads_set, tracing_text
+from d2lhybrid.frameworks.cautions import called_for_training, on_other_devices
 from d2lhybrid.frameworks.failures import quiet
+from d2lhybrid.frameworks.tensorflow import private
 from d2lhybrid.frameworks.tensorflow.modules import MODULES, inference, put_back
 from d2lhybrid.frameworks.tensorflow.private import is_started
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs
@@ -105,6 +107,31 @@ def infer(model: Function, args: Args, kwargs: Kwargs) -> Any:
         used = tf.function(run).get_concrete_function(*args, **kwargs).variables
     with put_back(used):
         return run(*args, **kwargs)
+
+
+def warnings(model: Function, args: Args, kwargs: Kwargs) -> Iterable[str]:
+    """TensorFlow copies what is on another device."""
+    is_training = isinstance(model, tf.keras.layers.Layer) and kwargs.get("training") is True
+    layers = filter(_acts_in_training, private.layers(model)) if is_training else ()
+    yield from called_for_training(model, layers, "training=True")
+    weights = model.variables if isinstance(model, MODULES) else ()
+    yield from on_other_devices(model, weights, args, kwargs, _devices_of)
+
+
+def _acts_in_training(layer: Any) -> bool:
+    """Does it normalize by batches, or drop?"""
+    is_normalizing = isinstance(layer, tf.keras.layers.BatchNormalization)
+    return is_normalizing or (isinstance(layer, tf.keras.layers.Dropout) and layer.rate > 0)
+
+
+def _devices_of(leaf: Any) -> frozenset[str]:
+    """Where a tensor of floating-point numbers is; integers may be in the CPU's memory anyway."""
+    value = getattr(leaf, "value", None)  # that of a variable of Keras
+    leaf = value if isinstance(value, tf.Variable) else leaf
+    if not (isinstance(leaf, tf.Variable) or tf.is_tensor(leaf)) or not leaf.dtype.is_floating:
+        return frozenset()
+    device = tf.DeviceSpec.from_string(leaf.device)
+    return frozenset({f"{device.device_type}:{device.device_index}"})
 
 
 def _gpus() -> list[str]:

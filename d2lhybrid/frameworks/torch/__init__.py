@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.frameworks.base import numerical_threads
+from d2lhybrid.frameworks.cautions import in_training_mode
 from d2lhybrid.frameworks.folder import (
     ExplainModule,
     FolderFramework,
@@ -151,6 +152,11 @@ class PyTorch(FolderFramework):
         from d2lhybrid.frameworks.torch import device
 
         return device.infer(model, args, kwargs)
+
+    def warnings(self, model: Function, args: Args, kwargs: Kwargs) -> Iterable[str]:
+        from d2lhybrid.frameworks.torch import parts
+
+        return in_training_mode(model, parts.trained_layers(model), "net.eval()")
 
     def switched_off(self) -> str:
         from d2lhybrid.frameworks.torch import private

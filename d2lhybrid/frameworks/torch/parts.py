@@ -63,6 +63,22 @@ def _inside(thing: Any, is_asked: bool) -> Iterable[Any]:
     return (call, *_attributes(thing)) if is_of_user else ()
 
 
+def trained_layers(model: Any) -> list[torch.nn.Module]:
+    """The layers of a module that act as in training: they normalize by batches, or drop."""
+    owner = getattr(model, "__self__", model)
+    modules = owner.modules() if isinstance(owner, torch.nn.Module) else ()
+    return [module for module in modules if module.training and _acts_in_training(module)]
+
+
+def _acts_in_training(module: torch.nn.Module) -> bool:
+    if isinstance(module, torch.nn.modules.batchnorm._BatchNorm):
+        return True
+    if isinstance(module, torch.nn.modules.dropout._DropoutNd):
+        return bool(module.p > 0)
+    drops_inside = isinstance(module, torch.nn.RNNBase | torch.nn.MultiheadAttention)
+    return bool(drops_inside and module.dropout > 0)
+
+
 def _attributes(thing: Any) -> Iterable[Any]:
     """What an object holds."""
     return getattr(thing, "__dict__", {}).values()

@@ -1,0 +1,128 @@
+"""What a comparison warns of: it measures something else than its reader asks."""
+
+import subprocess
+import sys
+
+import pytest
+
+from d2lhybrid import compare, training, variants
+from d2lhybrid.experiment.comparison import Comparison, Sweep
+
+QUICK = {"time_limit": 0.2, "check": False, "progress": False, "why": False}
+
+
+def torch_net():
+    import torch
+    from torch import nn
+
+    dropout = nn.Dropout(0.5)
+    return nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), dropout), torch.ones(8, 4)
+
+
+def jax_net():
+    import jax.numpy as jnp
+    from flax import nnx
+
+    rngs = nnx.Rngs(0)
+    layers = nnx.Linear(4, 4, rngs=rngs), nnx.BatchNorm(4, rngs=rngs), nnx.Dropout(0.5, rngs=rngs)
+    return nnx.Sequential(*layers), jnp.ones((8, 4))
+
+
+@pytest.mark.parametrize(
+    ("make", "norm", "way"),
+    [(torch_net, "BatchNorm1d", "torchscript"), (jax_net, "BatchNorm", "jit")],
+)
+def test_a_model_in_training_mode(make, norm, way):
+    net, x = make()
+    ways = variants(net, x)
+    for functions in (ways.only("eager"), {"compiled": ways[way]}, {"mine": net}):
+        result = compare(functions, x, **QUICK)
+        first, second = str(result).splitlines()[:2]
+        line = first if first.startswith("⚠ Sequential") else second  # under that of noise
+        assert line.startswith("⚠ Sequential is in training mode")
+        assert f"{norm}, Dropout" in line
+        assert "net.eval()" in line
+    assert result.rows.warnings == result.warnings == (line.removeprefix("⚠ "),)
+    assert line in result._repr_html_()
+    assert Comparison.from_json(result.to_json()).warnings == result.warnings
+    assert str(Sweep((1, 2), (result, result))).count(line) == 1
+    net.eval()
+    assert compare(variants(net, x).only("eager"), x, **QUICK).warnings == ()
+
+
+def test_training_is_meant_to_be_in_training_mode():
+    import torch
+
+    net, x = torch_net()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    steps = training(net, torch.nn.functional.mse_loss, optimizer, (x, x))
+    assert compare(steps.only("eager"), **QUICK).warnings == ()
+    without = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Dropout(0.0))
+    assert compare({"no layer minds": without}, x, **QUICK).warnings == ()
+
+
+def test_a_model_of_keras_that_is_called_for_training():
+    import tensorflow as tf
+
+    keras = tf.keras.layers
+    net, x = tf.keras.Sequential([keras.Dense(2), keras.BatchNormalization()]), tf.ones((8, 4))
+    (warning,) = compare({"mine": net}, x, training=True, **QUICK).warnings
+    assert "training=True, which matters for BatchNormalization." in warning
+    assert compare({"mine": net}, x, training=False, **QUICK).warnings == ()
+
+
+def test_processes_warn_once():
+    net, x = torch_net()
+    result = compare(variants(net, x).only("eager"), x, processes=1, **QUICK)
+    assert len(result.warnings) == 1
+
+
+# The number of devices is chosen before a framework starts. What follows runs in a fresh process.
+SHARED = """
+from d2lhybrid import compare, variants
+def warnings(functions, *args):
+    return compare(functions, *args, time_limit=0.2, progress=False, why=False).warnings
+"""
+ON_JAX = """
+import os
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
+import jax, jax.numpy as jnp
+from flax import nnx
+first, second = jax.devices()
+x = jnp.ones((2, 4))
+with jax.default_device(second):
+    net = nnx.Linear(4, 3, rngs=nnx.Rngs(0))
+weights = jax.device_put(jnp.ones((4, 3)), second)
+(of_model,) = warnings(variants(net, x).only("eager"), x)
+assert "argument 1 is on cpu:0, but Linear is on cpu:1" in of_model, of_model
+(of_function,) = warnings({"mine": jax.jit(lambda w, x: x @ w)}, weights, x)
+assert "argument 2 is on cpu:0, but argument 1 is on cpu:1" in of_function
+assert not warnings(variants(net, x).only("eager"), jax.device_put(x, second))
+"""
+ON_TENSORFLOW = """
+import tensorflow as tf
+(cpu,) = tf.config.list_physical_devices("CPU")
+tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+with tf.device("/CPU:1"):
+    net, near = tf.keras.Sequential([tf.keras.layers.Dense(3)]), tf.ones((2, 4))
+    net(near)
+x = tf.ones((2, 4))
+(warning,) = warnings({"mine": net}, x)
+assert "argument 1 is on CPU:0, but Sequential is on CPU:1" in warning, warning
+assert not warnings({"mine": net}, near)
+"""
+
+
+@pytest.mark.parametrize("program", [ON_JAX, ON_TENSORFLOW], ids=["jax", "tensorflow"])
+def test_an_argument_that_each_call_copies(program):
+    subprocess.run([sys.executable, "-c", SHARED + program], check=True)
+
+
+def test_pytorch_names_both_devices():
+    import torch
+
+    from d2lhybrid.errors import CallFailedError
+
+    net = torch.nn.Linear(4, 2, device="meta")
+    with pytest.raises(CallFailedError, match=r"meta.*cpu|cpu.*meta"):
+        variants(net, torch.ones(1, 4))
