@@ -79,6 +79,7 @@ def doctor(*frameworks: str) -> Diagnosis:
         for framework in looked_at:
             if framework in installed:
                 found.append(_Check.of_framework(framework.name, processes))
+                found += map(_companion, framework.companions)
             else:
                 command = install_command(framework.name)
                 hint = _("not installed: {command}").format(command=command)
@@ -91,6 +92,14 @@ def doctor(*frameworks: str) -> Diagnosis:
         deadline = monotonic() + SECONDS
         findings = [x.finding(deadline) if isinstance(x, _Check) else x for x in found]
     return Diagnosis(tuple(findings))
+
+
+def _companion(package: str) -> Finding:
+    """A package on top of a framework; it is no fault if it is missing."""
+    if find_spec(package):
+        return Finding(package, version(package))
+    hint = _("not installed: {command}").format(command=f"pip install {package}")
+    return Finding(package, hint)
 
 
 def probe(name: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from d2lhybrid.core.arguments import name_of, resolve_call
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.usage import not_a_model, usage
 from d2lhybrid.frameworks import framework_of_call, unknown_framework
 from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.failures import quiet
@@ -16,6 +17,11 @@ from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
 from d2lhybrid.graphs.graph import Graph
 
 
+def _misused(model: Any, *_args: Any, **_kwargs: Any) -> str:
+    return not_a_model(model)
+
+
+@usage("explain(net, x)", check=_misused)
 @preserve_state
 def explain(model: Any, *args: Any, **kwargs: Any) -> Explanation:
     """Report what the compiler did with ``model`` so far, and what it does with one call of it.
@@ -35,7 +41,7 @@ def explain(model: Any, *args: Any, **kwargs: Any) -> Explanation:
 
     Raises:
         UnknownFrameworkError: neither the model nor an input belongs to a known framework.
-        ArgumentError: `model` cannot be called.
+        ArgumentError: `model` is no model or function, but, say, its class or its variants.
         CallFailedError: the call also fails without a compiler.
 
     >>> from d2lhybrid import import_mxnet
@@ -70,6 +76,7 @@ def _compiled_again(framework: Framework, model: Any, args: Args, kwargs: Kwargs
     return None
 
 
+@usage("graph(net, x)", check=_misused)
 @preserve_state
 def graph(model: Any, *args: Any, **kwargs: Any) -> Graph:
     """The graph that a framework records of one call, before and after the compiler rewrites it.
@@ -101,7 +108,7 @@ def graph(model: Any, *args: Any, **kwargs: Any) -> Graph:
 
     Raises:
         UnknownFrameworkError: neither the model nor an input belongs to a known framework.
-        ArgumentError: `model` cannot be called, or the call takes no graph.
+        ArgumentError: `model` is no model or function, or the call takes no graph.
         CallFailedError: the call also fails without a compiler.
 
     >>> from d2lhybrid import import_mxnet
@@ -135,7 +142,4 @@ def _asked(model: Any, args: Args, kwargs: Kwargs) -> tuple[Framework, Any, Args
     framework = framework_of_call(model, args, kwargs)
     if framework is None:
         raise unknown_framework(model, *args, *kwargs.values())
-    if not callable(model):
-        text = _("Expected a model or a function. Received: {kind}. Pass what you call.")
-        raise ArgumentError(text.format(kind=type(model).__name__))
     return framework, model, args, kwargs

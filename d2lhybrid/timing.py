@@ -8,6 +8,8 @@ from threading import Lock
 from time import perf_counter
 from typing import Any, Self
 
+from d2lhybrid.core.errors import ArgumentError
+from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.frameworks import loaded
 
 _PROCESS = Path("/proc/self")
@@ -67,7 +69,10 @@ class Timer:
         return self.times[-1]
 
     def avg(self) -> float:
-        """The mean of the recorded seconds; at least one time has to be recorded."""
+        """The mean of the recorded seconds; raises ArgumentError if there are none."""
+        if not self.times:
+            text = _("Expected a recorded time. Received: none. Call {stop} first.")
+            raise ArgumentError(text.format(stop="timer.stop()"))
         return sum(self.times) / len(self.times)
 
     def sum(self) -> float:

@@ -155,7 +155,7 @@ def save(
         example = ExampleCall.of(framework, model, args, kwargs, chosen.function(model))
         _require_dense(example, chosen)
         options = chosen.options(example.inputs)
-        with wrap_call_errors(name_of(model)):
+        with wrap_call_errors(name_of(model), args, kwargs):
             calls = _record(example, dynamic, options)
         options |= _write(framework, chosen, example, folder)
         if not example.larger_inputs:  # the format allowed no axis to vary

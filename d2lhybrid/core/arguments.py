@@ -19,6 +19,7 @@ BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 BY_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 FORWARD = ("forward", "call", "hybrid_forward")  # where models name their own parameters
 LONGEST = 40  # letters of a text that a message repeats
+_OPTIONS: dict[str, tuple[str, ...]] = {}  # of the verbs that pass other keywords to a model
 
 
 class BoundToProcess:
@@ -84,7 +85,7 @@ def resolve_call(
 
     Raises:
         ArgumentError: a keyword that no callable, or forward pass of a model, names itself is
-            nearly one of `options`.
+            nearly one of `options`, or an option of another verb.
     """
     given = first if isinstance(first, Call) else Call(first, (), {})
     for name in kwargs:
@@ -95,7 +96,7 @@ def resolve_call(
 
 
 def reject_misspelling(keyword: str, options: Collection[str]) -> None:
-    """Raise ArgumentError if a keyword that the model does not have is nearly an option."""
+    """Raise ArgumentError if a keyword that the model lacks is nearly an option, or another's."""
     near = nearest(keyword, options)
     if near:
         text = _(
@@ -105,15 +106,31 @@ def reject_misspelling(keyword: str, options: Collection[str]) -> None:
         example = f"call(model, ..., {keyword}=...)"
         fields = {"received": keyword, "near": f"{near}=", "example": example}
         raise ArgumentError(text.format(known=", ".join(options), **fields))
+    others = [verb for verb, theirs in _OPTIONS.items() if options and keyword in theirs]
+    if others:
+        text = _(
+            "Expected options among {known}. Received: {received!r}, an option of {verb}. Write it "
+            "there, or, if the model has such a keyword, write {example}."
+        )
+        example = f"call(model, ..., {keyword}=...)"
+        fields = {"received": keyword, "verb": others[0], "example": example}
+        raise ArgumentError(text.format(known=", ".join(options), **fields))
 
 
 def nearest(name: str, known: Collection[str]) -> str:
-    """The known name of which this may be a misspelling; "" if there is none.
+    """The known name of which this may be a misspelling, in any case; "" if there is none.
 
-    >>> nearest("exmaple", ["example", "total"]), nearest("f", ["example"])
+    >>> nearest("Exmaple", ["example", "total"]), nearest("f", ["example"])
     ('example', '')
     """
-    return next(iter(get_close_matches(name, known, n=1, cutoff=0.8)), "")
+    by_small = {one.casefold(): one for one in known}
+    return by_small.get(next(iter(get_close_matches(name.casefold(), by_small, 1, 0.8)), ""), "")
+
+
+def write_nearest(received: Any, known: Collection[str]) -> str:
+    """The sentence that suggests the nearest known name, after a space; "" if there is none."""
+    near = nearest(received, known) if isinstance(received, str) else ""
+    return " " + _("Write {near!r}.").format(near=near) if near else ""
 
 
 def _takes_keyword(callables: Any, name: str) -> bool:
@@ -175,7 +192,7 @@ def reject_ambiguous_options(verb: Verb) -> Verb:
     Raises:
         ArgumentError: there is such an option.
     """
-    options = options_of(verb)
+    options = _OPTIONS[verb.__name__] = options_of(verb)
     parameters = [p.name for p in parameters_of(verb) if p.kind in BY_POSITION]
     own_arguments = parameters[1:]  # between the callable and its arguments, such as a path
 
@@ -291,4 +308,5 @@ def unknown_label(
     else:
         text = _("Expected one of {labels}. Received: {received!r}.")
         message = text.format(labels=", ".join(map(repr, labels)), received=label)
+        message += write_nearest(label, labels)
     return UnknownLabelError(message, label=label, known=labels)

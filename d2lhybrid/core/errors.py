@@ -11,19 +11,24 @@ from typing import Any
 def first_line(error: BaseException) -> str:
     """The message of an error in one line: its first, or the last if it contains a stack trace.
 
-    Colours, TensorFlow's names of nodes, the place where Keras raised it and addresses of functions
-    are left out.
+    A line that only announces the next, by a colon, comes with it. Colours, TensorFlow's names of
+    nodes, the place where Keras raised it and addresses of functions are left out.
 
     >>> first_line(TypeError(f"cannot call {first_line}"))
     'cannot call first_line'
+    >>> first_line(ValueError("The mismatches are:\\n  * input c[0]: a float, and an integer"))
+    'The mismatches are: input c[0]: a float, and an integer'
     """
-    text = re.sub(r"\x1b\[\d*m|\{\{[^}]*\}\} *", "", str(error)).strip()
+    text = re.sub(r"\x1b\[\d*m|\{\{[^}]*\}\} *| \[Op:\w+\] name: *", "", str(error)).strip()
     text = re.sub(r"<function (\S+) at 0x[0-9a-f]+>", r"\1", text)
     has_stack_trace = "in user code:" in text or "Traceback" in text
     if text.startswith("Exception encountered when calling"):
         text = text.partition("\n")[2].strip()
-    lines = text.splitlines() or [""]
-    return lines[-1 if has_stack_trace else 0].strip().rpartition(f"{type(error).__name__}: ")[2]
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or [""]
+    line = lines[-1 if has_stack_trace else 0].rpartition(f"{type(error).__name__}: ")[2]
+    if line.endswith(":") and len(lines) > 1 and not has_stack_trace:
+        line += f" {lines[1].removeprefix('* ')}"
+    return line.removesuffix(":")
 
 
 def brief(error: BaseException) -> str:
@@ -82,7 +87,13 @@ class TracingError(D2LHybridError, RuntimeError):
 
 
 class CallFailedError(D2LHybridError, RuntimeError):
-    """A callable raised when it was called with the given arguments. Field: `label`."""
+    """A callable raised when it was called with the given arguments.
+
+    Fields: `label`, and what it raised as a text, `reason`.
+    """
+
+    label: str
+    reason: str
 
 
 class CannotBuildError(D2LHybridError, RuntimeError):

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
+from d2lhybrid.core.arguments import write_nearest
 from d2lhybrid.core.errors import ArgumentError, ClaimError
 from d2lhybrid.core.i18n import count, gettext as _, noop as N_, number, sentences
 from d2lhybrid.core.stats import FEWEST, Estimate
@@ -67,6 +68,7 @@ class Compared(Protocol):
         """How sure the interval of the ratio is."""
 
 
+CLAIMS = "claim('compiled', 'faster')", "claim('compiled', 'faster', at_least=1.5)"
 C = TypeVar("C", bound=Compared)
 
 
@@ -77,6 +79,7 @@ _EXPECTED = {
     "not slower": N_("Expected {label!r} to be no slower than {against!r}."),
     "not faster": N_("Expected {label!r} to be no faster than {against!r}."),
 }
+SENSES = tuple(_EXPECTED)
 _AT_LEAST = {
     "faster": N_("Expected {label!r} to be at least {amount} times as fast as {against!r}."),
     "slower": N_("Expected {label!r} to take at least {amount} times as long as {against!r}."),
@@ -110,10 +113,11 @@ class Claim:
     size: float | None = None
 
     def __post_init__(self) -> None:
-        if self.sense not in _EXPECTED:
+        if self.sense not in SENSES:
             text = _("Expected a claim among {known}. Received: {received!r}.")
-            known = ", ".join(map(repr, _EXPECTED))
-            raise ArgumentError(text.format(known=known, received=self.sense))
+            known = ", ".join(map(repr, SENSES))
+            message = text.format(known=known, received=self.sense)
+            raise ArgumentError(message + write_nearest(self.sense, SENSES))
         enough = isinstance(self.at_least, Real) and self.at_least >= 1
         if self.at_least is not None and (self.sense not in _AT_LEAST or not enough):
             text = _(

@@ -21,17 +21,31 @@ from d2lhybrid.core.arguments import (
 )
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _, noop as N_
+from d2lhybrid.core.usage import described, not_one_callable, not_several_callables, usage
 from d2lhybrid.experiment.cold_start import TimerFunction
 from d2lhybrid.experiment.comparison import Comparison
 from d2lhybrid.experiment.experiment import Experiment
 from d2lhybrid.experiment.measurement import Measurement
 from d2lhybrid.experiment.processes import ProcessExperiment
-from d2lhybrid.experiment.variants import Variants, recognized, require_one
+from d2lhybrid.experiment.variants import Variants, recognized
 from d2lhybrid.frameworks.state import preserve_state
 
 MOST_SECONDS = "D2LHYBRID_MOST_SECONDS"
 
 
+def _misused(functions: Any, *_args: Any, **_options: Any) -> str:
+    return not_several_callables(functions)
+
+
+def _measure_misused(function: Any, *_args: Any, **_options: Any) -> str:
+    return not_one_callable(function)
+
+
+@usage(
+    "compare(variants(net, x), x)",
+    "compare({'eager': f, 'compiled': g}, x)",
+    check=_misused,
+)
 @preserve_state
 @reject_ambiguous_options
 def compare(
@@ -144,6 +158,12 @@ def compare(
     if is_variants and callables.takes_arguments and not (args or kwargs):
         text = _("Expected the model's arguments again: {example}. Received: none.")
         raise ArgumentError(text.format(example="compare(variants(net, x), x)"))
+    if is_variants and callables.holds_batch and (args or kwargs):
+        text = _(
+            "Expected steps alone, because they hold their batch: {example}. Received: {more}."
+        )
+        names = {"example": "compare(training(...))", "more": described(args, kwargs)}
+        raise ArgumentError(text.format(**names))
     is_flag = isinstance(check, (bool, np.bool_))
     experiment = Experiment(
         callables,
@@ -158,7 +178,7 @@ def compare(
         deprecated=callables.deprecated if is_variants else (),
         unavailable=_unavailable(callables),
         build_timeout=_build_timeout(build_timeout),
-        timer=timer,
+        timer=_timer(timer),
         progress=progress,
     )
     in_processes = _whole_number("processes", processes)
@@ -180,6 +200,7 @@ def compare(
     return comparison
 
 
+@usage("measure(net, x)", check=_measure_misused)
 @preserve_state
 @reject_ambiguous_options
 def measure(
@@ -213,9 +234,9 @@ def measure(
         A Measurement.
 
     Raises:
-        CallFailedError: `function` raised, or cannot be called.
-        ArgumentError: `time_limit` is not above 0, an option is also a parameter of `function`,
-            or a keyword that isn't its parameter is nearly an option.
+        CallFailedError: `function` raised.
+        ArgumentError: `function` cannot be called, `time_limit` is not above 0, an option is also
+            a parameter of `function`, or a keyword that isn't its parameter is nearly an option.
         KeyboardInterrupt: it came before the first sample, so there is nothing to keep.
 
     >>> result = measure(sum, range(1000), time_limit=0.2)
@@ -223,11 +244,10 @@ def measure(
     ('sum', True)
     """
     function, args, kwargs = resolve_call(function, args, kwargs, options_of(measure))
-    require_one("measure", function)
     label = label or name_of(function)
     limit = _time_limit(time_limit)
     experiment = Experiment(
-        {label: function}, args, kwargs, label, limit, timer=timer, progress=progress
+        {label: function}, args, kwargs, label, limit, timer=_timer(timer), progress=progress
     )
     return experiment.run_alone()
 
@@ -247,6 +267,10 @@ _EXPECTED = {
         "Expected a number of threads, 1 or more, such as threads=1, or None. Received: "
         "{received!r}."
     ),
+    "timer": N_(
+        "Expected a function that returns seconds, such as timer=time.perf_counter. Received: "
+        "{received!r}."
+    ),
     "seed": N_("Expected a whole number, 0 or more, such as seed=1. Received: {received!r}."),
 }
 
@@ -254,7 +278,7 @@ _EXPECTED = {
 def _number(name: str, received: Any) -> Any:
     """An option that is a number, as it came; ArgumentError if it is anything else."""
     kinds = (int, np.integer) if name == "seed" else (int, float, np.number)
-    if not isinstance(received, kinds) or not 0 <= received < math.inf:
+    if not _is_number(received, kinds) or not 0 <= received < math.inf:
         raise ArgumentError(_(_EXPECTED[name]).format(received=received))
     return received
 
@@ -263,17 +287,28 @@ def _whole_number(name: str, received: Any) -> int | None:
     """An option that is a number above 0, or None; ArgumentError if it is anything else."""
     if received is None:
         return None
-    is_whole = isinstance(received, (int, np.integer)) and not isinstance(received, bool)
-    if not is_whole or received < 1:
+    if not _is_number(received, (int, np.integer)) or received < 1:
         raise ArgumentError(_(_EXPECTED[name]).format(received=received))
     return int(received)
 
 
 def _seconds(name: str, received: Any) -> float:
     """An option in seconds, which may be endless, but not 0; ArgumentError if it is none."""
-    if not isinstance(received, (int, float, np.number)) or not received > 0:
+    if not _is_number(received, (int, float, np.number)) or not received > 0:
         raise ArgumentError(_(_EXPECTED[name]).format(received=received))
     return float(received)
+
+
+def _timer(received: Any) -> TimerFunction:
+    if not callable(received):
+        raise ArgumentError(_(_EXPECTED["timer"]).format(received=received))
+    timer: TimerFunction = received
+    return timer
+
+
+def _is_number(received: Any, kinds: tuple[type, ...]) -> bool:
+    """Is it a number of one of these types? True and False aren't, although Python counts them."""
+    return isinstance(received, kinds) and not isinstance(received, bool)
 
 
 def _time_limit(received: Any) -> float:
@@ -296,22 +331,6 @@ def _labels(functions: Any, baseline: str | None, references: Any) -> tuple[str,
 
     These are the `references` and those that ``variants`` has marked, without the baseline.
     """
-    example, kind = "{'eager': f, 'compiled': g}", type(functions).__name__
-    if not isinstance(functions, Mapping):
-        text = _("Expected a dict of callables, such as {example}. Received: {kind}.")
-        if callable(functions):
-            text = _(
-                "Expected a dict of callables, such as {example}. Received: {kind}, which is one "
-                "callable. To compare the ways to run a model, write {variants}."
-            )
-        message = text.format(example=example, kind=kind, variants="compare(variants(net, x), x)")
-        raise ArgumentError(message)
-    if {*map(type, functions)} != {str}:
-        text = _(
-            "Expected a dict of callables by their names, such as {example}. Received: {kind} "
-            "with the names {names}."
-        )
-        raise ArgumentError(text.format(example=example, kind=kind, names=[*functions]))
     known = [*functions, *_unavailable(functions)]
     if baseline is None:
         baseline = next(iter(functions))

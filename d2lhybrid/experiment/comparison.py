@@ -15,9 +15,10 @@ from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.stats import Estimate
 from d2lhybrid.core.toolchain import require
+from d2lhybrid.core.usage import usage
 from d2lhybrid.display.table import NEVER
 from d2lhybrid.experiment import advice, drawn, shown
-from d2lhybrid.experiment.claim import Claim, Judgement, Judgements, judge
+from d2lhybrid.experiment.claim import SENSES, Claim, Judgement, Judgements, judge
 from d2lhybrid.experiment.facts import Facts
 from d2lhybrid.experiment.measurement import (
     AGREE,
@@ -35,6 +36,19 @@ from d2lhybrid.experiment.why import Reason, Reasons, has_reason, reason
 
 # What a result shows, for programs that read notebooks: the site, README, whoever collects them.
 MIME = "application/vnd.d2lhybrid.comparison+json"
+
+
+CLAIMS = "claim('compiled', 'faster')", "claim('compiled', 'faster', at_least=1.5)"
+
+
+def _misclaimed(_result: Any, label: Any, sense: Any, **_options: Any) -> str:
+    is_swapped = label in SENSES and sense not in SENSES
+    return _("The variant comes first, then what you claim.") if is_swapped else ""
+
+
+def _no_list(_result: Any, labels: Any, **_options: Any) -> str:
+    is_one = isinstance(labels, str)
+    return _("The labels come in a list.") if is_one else ""
 
 
 class MeasuresOn(Protocol):
@@ -259,6 +273,7 @@ class Comparison(Result, Mapping[str, Measurement]):
         """What to use, by the rules in ``d2lhybrid.experiment.advice``."""
         return advice.advice(self.rows)
 
+    @usage("ratio('compiled')", "ratio('compiled', metric='throughput')")
     def ratio(self, label: str, metric: str | None = None, against: str | None = None) -> Estimate:
         """Time of the baseline (or `against`) over this one's: (estimate, low, high).
 
@@ -288,6 +303,7 @@ class Comparison(Result, Mapping[str, Measurement]):
         logarithms = self.log_ratios(label, metric)
         return math.exp(min(logarithms)), math.exp(max(logarithms))
 
+    @usage("verdict('compiled')", "verdict('compiled', metric='throughput')")
     def verdict(self, label: str, metric: str | None = None, against: str | None = None) -> str:
         """'faster', 'slower', 'same' or 'undecided', against the baseline or another.
 
@@ -306,6 +322,7 @@ class Comparison(Result, Mapping[str, Measurement]):
             return "undecided"
         return decide_verdict(interval, self.floor_of(metric), self.margin)
 
+    @usage("break_even('compiled')")
     def break_even(self, label: str) -> float | None:
         """Calls after which this one has paid off its cold start.
 
@@ -408,6 +425,7 @@ class Comparison(Result, Mapping[str, Measurement]):
             [process.log_ratios(label, metric) for process in self._used_processes(label)]
         )
 
+    @usage(*CLAIMS, check=_misclaimed)
     def claim(
         self,
         label: str,
@@ -452,6 +470,7 @@ class Comparison(Result, Mapping[str, Measurement]):
     @overload
     def why(self, label: None = None) -> Reasons: ...
 
+    @usage("why()", "why('compiled')")
     def why(self, label: str | None = None) -> Reason | Reasons:
         """Why a variant takes as long as it does, in a sentence or two.
 
@@ -482,6 +501,7 @@ class Comparison(Result, Mapping[str, Measurement]):
             return self
         return replace(self, facts=self.facts | self.experiment.ask(self.rows, labels))
 
+    @usage("plot()", "plot(metric='throughput')")
     def plot(self, metric: str = "latency") -> Any:
         """Draw the times per call and their intervals with matplotlib, and return the axes.
 
@@ -491,6 +511,7 @@ class Comparison(Result, Mapping[str, Measurement]):
         self[self.baseline].times.of(metric)  # raises if there is none
         return drawn.comparison(self.rows, metric)
 
+    @usage("waterfall(['compiled', 'eager'])", check=_no_list)
     def waterfall(self, labels: Sequence[str], metric: str = "latency") -> Any:
         """Draw what each layer of software adds to the time of a call, and return the axes.
 
@@ -575,6 +596,7 @@ class Sweep(Result):
         """The metrics that add information at any size."""
         return list(dict.fromkeys(metric for c in self.comparisons for metric in c.metrics))
 
+    @usage(*CLAIMS, check=_misclaimed)
     def claim(
         self,
         label: str,

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Self
 import msgspec
 
 from d2lhybrid.core import stats
+from d2lhybrid.core.arguments import write_nearest
 from d2lhybrid.core.errors import ArgumentError, DamagedResultError
 from d2lhybrid.core.i18n import count, gettext as _, ngettext, noop as N_, sentences
 from d2lhybrid.display.table import percent, seconds, span
@@ -132,8 +133,9 @@ class Samples:
         samples = by_metric.get(metric or "latency")
         if samples is None:
             text = _("Expected a metric among {metrics}. Received: {received!r}.")
-            known = ", ".join(repr(name) for name, times in by_metric.items() if times)
-            raise ArgumentError(text.format(metrics=known, received=metric))
+            known = [name for name, times in by_metric.items() if times]
+            message = text.format(metrics=", ".join(map(repr, known)), received=metric)
+            raise ArgumentError(message + write_nearest(metric, known))
         return samples
 
     def has(self, metric: str) -> bool:

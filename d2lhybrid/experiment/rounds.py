@@ -124,7 +124,8 @@ class Rounds:
         for sampler in [*turns]:  # a copy, because one that raises is taken out
             self.note(sampler.label, False)
             try:
-                with wrap_call_errors(sampler.label):
+                target = sampler.target
+                with wrap_call_errors(sampler.label, target.args, target.kwargs):
                     action(sampler)
             except D2LHybridError as error:
                 if sampler.label == self.baseline:

@@ -5,17 +5,29 @@ from dataclasses import replace
 from math import isfinite
 from typing import Any
 
-from d2lhybrid.core.arguments import Call, call, options_of
+from d2lhybrid.core.arguments import Call, call, name_of, options_of
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _, noop as N_
+from d2lhybrid.core.usage import kind_of, usage
 from d2lhybrid.display.progress import show_progress
 from d2lhybrid.experiment.compare import compare
 from d2lhybrid.experiment.comparison import Comparison, Sweep
 from d2lhybrid.experiment.variants import variants
 from d2lhybrid.frameworks import is_model
 from d2lhybrid.frameworks.base import require_options
+from d2lhybrid.frameworks.failures import wrap_call_errors
 
 
+def _misused(make: Any, sizes: Any, *, only: Any = None, **_options: Any) -> str:
+    if not callable(make) or is_model(make):
+        text = _("{kind} takes no size: first comes a function of the size, then the sizes.")
+        return text.format(kind=kind_of(make))
+    if isinstance(only, str):
+        return _("{option} is a list of names.").format(option="only")
+    return ""
+
+
+@usage("sweep(lambda size: (net, inputs(size)), [1, 8, 64])", check=_misused)
 def sweep(
     make: Callable[[Any], tuple[Any, ...] | Call],
     /,
@@ -50,6 +62,7 @@ def sweep(
             neither ``compare`` nor ``variants`` has, or one of ``variants`` although `make` gives
             functions.
         UnknownLabelError: `only` names no variant.
+        CallFailedError: `make` raised.
         Otherwise what ``compare`` and ``variants`` raise.
 
     >>> import numpy as np
@@ -59,18 +72,13 @@ def sweep(
     >>> points.sizes, points.comparisons[0].baseline
     ((1000, 100000), 'Python')
     """
-    if not callable(make) or is_model(make):
-        text = _(
-            "Expected a function that takes a size and returns a model and its input, such as "
-            "{example}. Received: {kind}, which takes no size."
-        )
-        example = "lambda size: (net, inputs(size))"
-        raise ArgumentError(text.format(example=example, kind=type(make).__name__))
     numbers = _numbers(sizes)
     done: list[Comparison] = []
     try:
         for size in show_progress(numbers, N_("sizes"), progress):
-            functions, others = _functions(make(size), only, {"why": False} | options)
+            with wrap_call_errors(name_of(make), (size,)):
+                returned = make(size)
+            functions, others = _functions(returned, only, {"why": False} | options)
             compared = compare(functions, time_limit=time_limit, progress=progress, **others)
             done.append(compared.release())  # lets go of the models and inputs of this size
             if done[-1].stopped == "interrupted":
@@ -90,8 +98,8 @@ def _numbers(sizes: Any) -> list[int | float]:
     numbers = [*sizes] if isinstance(sizes, Iterable) else []
     numbers = [size.item() if hasattr(size, "item") else size for size in numbers]
     if not numbers or not all(isinstance(size, int | float) and isfinite(size) for size in numbers):
-        text = _("Expected sizes, at least one, such as {example}. Received: {received!r}.")
-        raise ArgumentError(text.format(example=[1, 8, 64], received=numbers or sizes))
+        text = _("Expected sizes, at least one, such as {example}. Received: {received}.")
+        raise ArgumentError(text.format(example=[1, 8, 64], received=kind_of(numbers or sizes)))
     return numbers
 
 
@@ -106,7 +114,7 @@ def _functions(
     """
     if not isinstance(returned, (tuple, list, Call)) or returned in ((), []):
         text = _("Expected {example} from make. Received: {kind}. Let it return a tuple.")
-        raise ArgumentError(text.format(example="(net, x)", kind=type(returned).__name__))
+        raise ArgumentError(text.format(example="(net, x)", kind=kind_of(returned)))
     called = returned if isinstance(returned, Call) else call(*returned)
     is_net = not isinstance(called.function, Mapping)
     of_variants = options_of(variants) if is_net else ()

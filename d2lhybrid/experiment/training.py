@@ -1,19 +1,45 @@
 """Every way in which a model's framework can run a training step, by name."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from d2lhybrid.core.arguments import Call, name_of, resolve_call
-from d2lhybrid.core.errors import ArgumentError
+from d2lhybrid.core.errors import CallFailedError
 from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.usage import described, is_class, kind_of, not_one_callable, usage
 from d2lhybrid.experiment.variants import Recipe, Variants
 from d2lhybrid.frameworks import framework_of
 from d2lhybrid.frameworks.failures import wrap_call_errors
 from d2lhybrid.frameworks.state import preserve_state
+from d2lhybrid.frameworks.variant import DeferredBuild, TrainingStep
 
 Loss = Callable[[Any, Any], Any]  # of the output and the target
+_LOSS = "lambda output, y: (output - y) ** 2"
 
 
+def _misused(net: Any, loss: Any, optimizer: Any, batch: Any) -> str:
+    """What is wrong with the arguments, as far as that is the same in every framework."""
+    if isinstance(loss, str):
+        text = _("{loss!r} is only the name of a loss: pass the loss itself, such as {example}.")
+        return text.format(loss=loss, example=_LOSS)
+    if isinstance(loss, type) or not callable(loss):
+        text = _("{kind} cannot be called with an output and a target, as {example} can.")
+        return is_class(loss) or text.format(kind=kind_of(loss), example=_LOSS)
+    if isinstance(net, Call):
+        text = _("With {call}, the batch is the target alone, {target}.")
+        fits = isinstance(batch, (tuple, list)) and len(batch) == 1
+        return "" if fits else text.format(call="call(net, x)", target="(y,)")
+    if isinstance(batch, (tuple, list)) and len(batch) > 1:
+        return is_class(net) or ("" if callable(net) else not_one_callable(net))
+    is_data = hasattr(batch, "shape") or isinstance(batch, (str, Mapping, tuple, list))
+    if isinstance(batch, Iterable) and not is_data:
+        text = _("{kind} holds batches: take one, such as {example}.")
+        return text.format(kind=kind_of(batch), example="next(iter(batches))")
+    text = _("The batch is the model's input and the target, {example}.")
+    return text.format(example="(x, y)")
+
+
+@usage("training(net, loss, optimizer, (x, y))", check=_misused)
 @preserve_state
 def training(
     net: Callable[..., Any] | Call,
@@ -21,7 +47,6 @@ def training(
     loss: Loss,
     optimizer: Any,
     batch: Sequence[Any],
-    *more: Any,
 ) -> Variants:
     """Every way to train `net` by one step on `batch`, eager first.
 
@@ -41,7 +66,6 @@ def training(
         optimizer: the framework's, made for the parameters of `net`: one from ``torch.optim`` or
             ``keras.optimizers``, an ``nnx.Optimizer``, or a ``gluon.Trainer``.
         batch: the arguments of the model, and the target last.
-        more: not used; catches a batch written as separate arguments.
 
     Raises:
         UnknownFrameworkError: `net` belongs to no known framework.
@@ -49,7 +73,7 @@ def training(
             target (with ``call``: with only a target); `net` isn't one of these models, but, say, a
             function that calls one; or `optimizer` doesn't belong to its framework, or was made for
             another model.
-        CallFailedError: the model raised at its first call.
+        CallFailedError: one step, which is made to try it, raised.
 
     >>> import torch
     >>> net = torch.nn.Linear(3, 1)
@@ -59,24 +83,29 @@ def training(
     >>> steps["eager"]().shape
     torch.Size([3])
     """
-    if more:
-        text = _("Expected the batch as one argument, {batch}. Received: {count} arguments for it.")
-        raise ArgumentError(text.format(batch="(x, y)", count=1 + len(more)))
-    if not callable(loss):
-        text = _("Expected a loss that can be called, such as {example}. Received: {kind}.")
-        example = "lambda output, y: (output - y) ** 2"
-        raise ArgumentError(text.format(example=example, kind=type(loss).__name__))
-    inside = isinstance(net, Call)
-    if not isinstance(batch, (tuple, list)) or (len(batch) != 1 if inside else len(batch) < 2):
-        text = _(
-            "Expected a batch with the model's input and the target, such as {batch}, or, with "
-            "{call}, the target alone, {target}. Received: {kind}."
-        )
-        parts = {"batch": "(x, y)", "call": "call(net, x)", "target": "(y,)"}
-        raise ArgumentError(text.format(kind=type(batch).__name__, **parts))
     *inputs, target = batch
     model, args, kwargs = resolve_call(net, tuple(inputs), {})
     framework = framework_of(model, optimizer, args, kwargs)
-    with wrap_call_errors(name_of(model)):
-        by_name = framework.training(model, loss, optimizer, args, kwargs, target)
-    return Variants(by_name, recipe=Recipe(training, net, loss, optimizer, batch))
+    try:
+        with wrap_call_errors(name_of(model)):
+            by_name = framework.training(model, loss, optimizer, args, kwargs, target)
+            _try_step(next(iter(by_name.values())).run)
+            framework.synchronize()  # errors of the work come late
+    except CallFailedError as error:
+        text = _(
+            "Expected one step of training {model} to run on {batch}. Received: {reason}. Call "
+            "{example} by itself to see where it fails."
+        )
+        names = {"model": name_of(model), "example": "loss(net(x), y)"}
+        shown = f"({described(batch, {}, detailed=True)})"
+        message = text.format(batch=shown, reason=error.reason.rstrip(":."), **names)
+        raise CallFailedError(message, label=error.label, reason=error.reason) from error.__cause__
+    recipe = Recipe(training, net, loss, optimizer, batch)
+    return Variants(by_name, holds_batch=True, recipe=recipe)
+
+
+def _try_step(eager: Any) -> None:
+    """Make one step of a copy of the model, as the first call of a variant would."""
+    step = eager.anew().load() if isinstance(eager, DeferredBuild) else None
+    if isinstance(step, TrainingStep):
+        step.once()

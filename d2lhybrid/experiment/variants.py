@@ -16,6 +16,7 @@ from d2lhybrid.core.arguments import (
 )
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.usage import kind_of, not_a_model, usage
 from d2lhybrid.experiment.rows import named
 from d2lhybrid.frameworks import framework_of
 from d2lhybrid.frameworks.failures import wrap_call_errors
@@ -67,6 +68,11 @@ class Recipe:
         return self.made[name]
 
 
+def _no_names(_variants: Any, *names: Any) -> str:
+    are_names = all(isinstance(name, str) for name in names)
+    return "" if are_names else _("Each name is a separate argument.")
+
+
 class Variants(BoundToProcess, MutableMapping[str, Function]):
     """Callables by name; ``unavailable`` says why the others cannot be built here.
 
@@ -82,15 +88,18 @@ class Variants(BoundToProcess, MutableMapping[str, Function]):
         variants: VariantsByName,
         model: Any = None,
         takes_arguments: bool = False,
+        holds_batch: bool = False,
         recipe: Recipe | None = None,
     ) -> None:
         """`model` is the model that they run; measuring leaves it as it was.
 
+        They are called with the arguments of the model if one `takes_arguments`, and with none if
+        each `holds_batch`, its arguments, itself.
         `recipe` makes them in another process.
         """
         self._variants = {**variants}  # also those that cannot be built
         self.models = () if model is None else (model,)
-        self.takes_arguments = takes_arguments
+        self.takes_arguments, self.holds_batch = takes_arguments, holds_batch
         self.recipes = () if recipe is None else (recipe,)
         if recipe is not None:
             recipe.made, recipe.by_name = {**self}, {**variants}
@@ -150,6 +159,7 @@ class Variants(BoundToProcess, MutableMapping[str, Function]):
         """The names of the ways that their makers have deprecated."""
         return self._in_role("deprecated")
 
+    @usage("only('eager', 'compiled')", check=_no_names)
     def only(self, *names: str) -> "Variants":
         """Only these, in this order; raises UnknownLabelError for an unknown name."""
         for name in names:
@@ -213,7 +223,7 @@ class Variants(BoundToProcess, MutableMapping[str, Function]):
 
     def _with(self, variants: VariantsByName) -> "Variants":
         """These variants of the same models."""
-        others = Variants(variants, takes_arguments=self.takes_arguments)
+        others = Variants(variants, None, self.takes_arguments, self.holds_batch)
         others.models, others.recipes = self.models, self.recipes
         return others
 
@@ -258,17 +268,11 @@ def way_of(function: Any) -> Way | None:
     return made[0].way(made[1]) if made else None
 
 
-def require_one(verb: str, function: Any) -> None:
-    """Raise ArgumentError for several callables where one is wanted."""
-    if isinstance(function, Mapping):
-        text = _(
-            "Expected one callable for {verb}. Received: {kind}, which holds several. Pass one of "
-            "them, or all of them to {compare}."
-        )
-        names = {"kind": type(function).__name__, "compare": "compare"}
-        raise ArgumentError(text.format(verb=verb, **names))
+def _misused(net: Any, *_args: Any, **_options: Any) -> str:
+    return not_a_model(net)
 
 
+@usage("variants(net, x)", check=_misused)
 @preserve_state
 @reject_ambiguous_options
 def variants(
@@ -309,8 +313,9 @@ def variants(
 
     Raises:
         UnknownFrameworkError: neither `net` nor an argument belongs to a known framework.
-        ArgumentError: the framework has no such option, an option is also a parameter of `net`, or
-            a keyword that isn't a parameter of `net` is nearly one.
+        ArgumentError: `net` is no model or function, but, say, its class or its output; the
+            framework has no such option, an option is also a parameter of `net`, or a keyword that
+            isn't a parameter of `net` is nearly one.
         CallFailedError: ``net(*args, **kwargs)`` raised.
         CannotBuildError: the model cannot be copied.
 
@@ -350,9 +355,12 @@ def variants(
     ['eager', 'channels last']
     """
     model, args, kwargs = resolve_call(net, args, kwargs, options_of(variants))
-    require_one("variants", model)
+    if not isinstance(compiler_options, Mapping):
+        text = _("Expected a dict of compiler options, such as {example}. Received: {kind}.")
+        example = '{"mode": "max-autotune"}'
+        raise ArgumentError(text.format(example=example, kind=kind_of(compiler_options)))
     framework = framework_of(model, *args, *kwargs.values())
-    with wrap_call_errors(name_of(model)):
+    with wrap_call_errors(name_of(model), args, kwargs):
         by_name = framework.variants(
             model, args, kwargs, include_expert=all, compiler_options={**compiler_options}
         )

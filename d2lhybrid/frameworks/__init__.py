@@ -15,12 +15,13 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from d2lhybrid.core.arguments import FORWARD
+from d2lhybrid.core.arguments import FORWARD, write_nearest
 from d2lhybrid.core.errors import ArgumentError, UnknownFrameworkError, UnsupportedArtifactError
 from d2lhybrid.core.host_array import PYTHON_NUMBER, HostArray
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import leaves, tensors_in_attributes
 from d2lhybrid.core.toolchain import import_uninterrupted
+from d2lhybrid.core.usage import kind_of
 from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.variant import Args, Kwargs
@@ -85,9 +86,10 @@ def get(name: str) -> Framework:
         UnknownFrameworkError: there is none of that name.
     """
     found = {framework.name: framework for framework in known()}
-    if name not in found:
-        text = _("Expected one of the frameworks {frameworks}. Received: {received!r}.")
-        raise UnknownFrameworkError(text.format(frameworks=", ".join(found), received=name))
+    if not isinstance(name, str) or name not in found:
+        text = _("Expected one of the frameworks {frameworks}. Received: {received}.")
+        message = text.format(frameworks=", ".join(map(repr, found)), received=kind_of(name))
+        raise UnknownFrameworkError(message + write_nearest(name, found))
     return found[name]
 
 

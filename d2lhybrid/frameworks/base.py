@@ -10,13 +10,16 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from inspect import isroutine
 from pathlib import Path
 from typing import Any, ClassVar
 
+from d2lhybrid.core.arguments import write_nearest
 from d2lhybrid.core.errors import ArgumentError, CannotBuildError
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.toolchain import import_uninterrupted
+from d2lhybrid.core.usage import kind_of
 from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.layers import Layer
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs, VariantsByName
@@ -44,6 +47,8 @@ class Framework(ABC):
     compiles_graphs: ClassVar[bool] = False
     # May a compiled function get a NumPy array in place of a tensor, and run the same program?
     takes_arrays: ClassVar[bool] = False
+    # Packages on top of it, with the classes that some verbs need: training, for example.
+    companions: ClassVar[tuple[str, ...]] = ()
     # The functions, by the names of their code, that make tensors of arrays and of numbers.
     conversions: ClassVar[frozenset[str]] = frozenset()
     # What it writes and reads, by name, the best first; without importing it.
@@ -403,8 +408,15 @@ def require_options(compiler: str, options: Kwargs, known: tuple[str, ...]) -> N
     """Raise ArgumentError for an option that the compiler does not have."""
     for name in options.keys() - set(known):
         text = _("Expected options of {compiler} among {known}. Received: {received!r}.")
-        named = text.format(compiler=compiler, known=", ".join(known) or "–", received=name)
-        raise ArgumentError(named)
+        if not known:
+            text = _(
+                "Expected no options of {compiler}, because every way here is compiled with its "
+                "defaults. Received: {received!r}. Compile the function yourself and add it: "
+                "{example}."
+            )
+        names = {"known": ", ".join(known), "example": "ways['mine'] = compiled"}
+        message = text.format(compiler=compiler, received=name, **names)
+        raise ArgumentError(message + write_nearest(name, known))
 
 
 def require_trainable(
@@ -415,18 +427,31 @@ def require_trainable(
     A function that calls a model is none: a copy of it is the function itself, which goes on
     calling the user's model. `code` makes an optimizer.
     """
-    fits = isinstance(net, tuple(models.values()))
-    if fits and isinstance(optimizer, tuple(optimizers.values())):
-        return
-    text = _(
-        "Expected a model of the class {models} and an optimizer for it of the class "
-        "{optimizers}. Received: {net} and {optimizer}. Pass the model itself, not a function "
-        "that calls it (call(net, ...) takes its keyword arguments), and an optimizer such as "
-        "{example}."
-    )
-    names = {"models": ", ".join(models), "optimizers": ", ".join(optimizers), "example": code}
-    received = {"net": type(net).__name__, "optimizer": type(optimizer).__name__}
-    raise ArgumentError(text.format(**names, **received))
+    if not isinstance(net, tuple(models.values())):
+        text = _(
+            "Expected a model of the class {models}. Received: {net}. Pass the model itself, not a "
+            "function that calls it; {call} takes its keyword arguments."
+        )
+        names = {"models": " / ".join(models), "call": "call(net, x, key=z)"}
+        raise ArgumentError(text.format(net=type_of(net), **names))
+    if not isinstance(optimizer, tuple(optimizers.values())):
+        text = _(
+            "Expected an optimizer of the class {optimizers}, made for this model. Received: "
+            "{optimizer}. Write, for example, {example}."
+        )
+        names = {"optimizers": " / ".join(optimizers), "example": code}
+        raise ArgumentError(text.format(optimizer=type_of(optimizer), **names))
+
+
+def type_of(thing: Any) -> str:
+    """What a message calls something of a wrong type."""
+    text = _("{text!r}, a text") if isinstance(thing, str) else "{kind}"
+    if isinstance(thing, type):
+        text = _("{name}, a class and not an object of it")
+    elif isroutine(thing):
+        text = _("{name}, a function")
+    names = {"text": thing, "kind": kind_of(thing), "name": kind_of(thing)}
+    return text.format(**names)
 
 
 def require_own(net: Any, weights: Iterable[Any], optimizer: Any, known: Iterable[Any]) -> None:

@@ -4,16 +4,20 @@ import logging
 import os
 import sysconfig
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
+
+import numpy as np
 
 from d2lhybrid.core.errors import CallFailedError, D2LHybridError, first_line
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.output import silent
+from d2lhybrid.core.usage import described
 from d2lhybrid.frameworks import loaded
+from d2lhybrid.frameworks.variant import Args, Function, Kwargs
 from d2lhybrid.graphs.explanation import Finding
 
 # What libraries log of a call repeats what the explanation says.
@@ -23,14 +27,25 @@ _LIBRARIES = tuple({sysconfig.get_path(key) + os.sep for key in ("purelib", "pla
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
-def call_error(label: str, error: Exception) -> CallFailedError:
-    """The error to raise where a callable fails by itself."""
+def call_error(label: str, error: Exception, args: Args, kwargs: Kwargs) -> CallFailedError:
+    """The error to raise where a callable fails by itself, called with these arguments."""
     kind, said = type(error).__name__, first_line(error)
     text = _(
-        "Expected {label!r} to run on the given arguments. Received: {error}: {said}. "
-        "Call it by itself to see where it fails."
+        "Expected {label!r} to run on {arguments}. Received: {error}: {said}. Call it by itself to "
+        "see where it fails."
     )
-    message = text.format(label=label, error=kind, said=said.rstrip("."))
+    if not args and not kwargs:
+        text = _(
+            "Expected {label!r} to run without arguments. Received: {error}: {said}. Call it by "
+            "itself to see where it fails."
+        )
+    elif any(isinstance(value, np.ndarray) for value in args) and "ndarray" in said.lower():
+        text = _(
+            "Expected {label!r} to run on {arguments}. Received: {error}: {said}. Pass tensors "
+            "instead of NumPy arrays."
+        )
+    arguments = f"({described(args, kwargs, detailed=True)})"
+    message = text.format(label=label, arguments=arguments, error=kind, said=said.rstrip(":."))
     return CallFailedError(message, label=label, reason=f"{kind}: {said}")
 
 
@@ -43,6 +58,8 @@ class wrap_call_errors(AbstractContextManager[Any]):
     """
 
     label: str
+    args: Args = ()
+    kwargs: Kwargs = field(default_factory=dict)
 
     # A generator with ``contextmanager`` would swallow a StopIteration of the callable.
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
@@ -54,10 +71,10 @@ class wrap_call_errors(AbstractContextManager[Any]):
                     framework.synchronize()
                 break
         if not isinstance(error, D2LHybridError):
-            raise call_error(self.label, error) from error
+            raise call_error(self.label, error, self.args, self.kwargs) from error
 
 
-def require_runs(label: str, call: Callable[[], object]) -> None:
+def require_runs(label: str, run: Function, args: Args, kwargs: Kwargs) -> None:
     """Make the call without a compiler: what raises then is no refusal of the compiler.
 
     Raises:
@@ -65,9 +82,9 @@ def require_runs(label: str, call: Callable[[], object]) -> None:
     """
     try:
         with quiet():
-            call()
+            run(*args, **kwargs)
     except Exception as error:
-        raise call_error(label, error) from error
+        raise call_error(label, error, args, kwargs) from error
 
 
 def from_error(error: Exception, frames: Iterable[tuple[str, int]] | None = None) -> Finding:

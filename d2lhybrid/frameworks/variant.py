@@ -158,6 +158,10 @@ class TrainingStep:
         self._step, self._stack = step, stack
         self._first: Any = None
 
+    def once(self) -> Any:
+        """Make one step and return its loss."""
+        return self._step()
+
     def __call__(self) -> Any:
         if self._first is None:
             self._first = self._stack([self._step() for _turn in range(FIRST_STEPS)])

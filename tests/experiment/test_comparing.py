@@ -277,7 +277,7 @@ def test_answers_are_compared_with_the_baseline_s(check, answer, kept):
         (np.random.default_rng(0).random, DifferentAnswerError, r"random .*tolerance.* training\("),
         (iter([1, 1]).__next__, CallFailedError, "'a' to run.*StopIteration"),
         (DeferredBuild(raises), CannotBuildError, "'a' is not.*shapes cannot be multiplied"),
-        (3, CallFailedError, "'a' .*not callable"),
+        (3, ArgumentError, "'a' is 3, which cannot be called"),
     ],
 )
 def test_a_baseline_that_fails_ends_it(baseline, error, said):
@@ -330,7 +330,7 @@ def test_the_garbage_collector_is_off_inside_and_on_again_after():
 @pytest.mark.parametrize(
     ("functions", "options", "error", "said"),
     [
-        ([print], {}, ArgumentError, "a dict"),
+        ([print], {}, ArgumentError, "no dict"),
         ({"a": list}, {"baseline": "b"}, UnknownLabelError, "one of 'a'.*'b'"),
         ({"a": list, "C": list}, {"references": ["D"]}, ArgumentError, "among 'a', 'C', in.*'D'"),
         ({"a": list, "C": list}, {"references": "C"}, ArgumentError, "in a tuple.*: 'C'"),

@@ -179,16 +179,20 @@ M = Machine()
 @pytest.mark.parametrize(
     ("ask", "said"),
     [
-        (lambda: compare(Model(), 1.0), r"a dict.*: Model, .*compare\(variants\(net, x\), x\)"),
-        (lambda: compare([print]), r"a dict.*Received: list\."),
-        (lambda: compare({1: Model()}), r"names.*Received: dict with the names \[1\]\."),
-        (lambda: compare({}), r"names.*Received: dict with the names \[\]\."),
+        (lambda: compare(Model(), 1.0), r"Received: compare\(Model, 1\.0\).*variants\(net, x\)"),
+        (lambda: compare([print]), r"Received: compare\(\[print\]\)\. \[print\] is no dict"),
+        (lambda: compare({1: Model()}), r"compare\(dict\)\. 1 is no name"),
+        (lambda: compare({}), r"The dict is empty"),
+        (lambda: compare({"a": print, "b": "c"}, 1), r"'b' is 'c', which cannot be called"),
         (lambda: compare(made(M, print, True)), r"compare\(variants\(net, x\), x\).*none"),
-        (lambda: sweep(made(M, print, True), [1, 2]), r"function that takes a size.*: Variants"),
-        (lambda: measure(made(M), 1.0), r"one callable for measure.*: Variants.*compare"),
-        (lambda: variants({"a": print}, 1.0), r"one callable for variants.*: dict.*compare"),
-        (lambda: training(print, None, "sgd", (1, 2)), r"a loss that can be called.*: NoneType"),
-        (lambda: training(print, print, "sgd", 1, 2), r"one argument, \(x, y\).*: 2 arguments"),
+        (
+            lambda: sweep(made(M, print, True), [1, 2]),
+            r"sweep\(Variants, \[1, 2\]\).*takes no size",
+        ),
+        (lambda: measure(made(M), 1.0), r"measure\(Variants, 1\.0\).*ways\['eager'\].* compare\."),
+        (lambda: variants({"a": print}, 1.0), r"variants\(dict, 1\.0\).*ways\['a'\].* compare\."),
+        (lambda: training(print, None, "sgd", (1, 2)), r"None cannot be called with an output"),
+        (lambda: training(print, print, "sgd", 1, 2), r"training\(print, print, 'sgd', 1, 2\)"),
     ],
 )
 def test_what_is_handed_over_by_mistake_is_named_and_nothing_is_printed_whole(ask, said):

@@ -28,6 +28,7 @@ class JAX(FolderFramework):
     environment: ClassVar[Mapping[str, str]] = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
     compiles_operations = compiles_graphs = takes_arrays = True
     conversions = frozenset({"array", "asarray", "device_put"})
+    companions = ("flax",)
 
     def __init__(self) -> None:
         self._wait_for: Callable[[Any], None] | None = None

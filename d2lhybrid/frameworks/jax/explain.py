@@ -99,7 +99,7 @@ def _traced(
                 return traced(model, args, kwargs).jaxpr, None
         except Exception as error:
             if not private.is_leak(error):
-                require_runs(name_of(model), lambda: eager(model)(*args, **kwargs))
+                require_runs(name_of(model), eager(model), args, kwargs)
             return None, error
 
 

@@ -136,13 +136,13 @@ def _recorded(
                 errors.append(error)
     if run.failure and errors:
         with modules.eagerly(model):
-            require_runs(name_of(model), partial(_call, model, args, kwargs))
+            require_runs(name_of(model), partial(_call, model), args, kwargs)
     elif run.failure:
-        raise call_error(name_of(model), run.failure) from run.failure
+        raise call_error(name_of(model), run.failure, args, kwargs) from run.failure
     return run, recorded, errors
 
 
-def _call(model: Any, args: Args, kwargs: Kwargs) -> Any:
+def _call(model: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call a block or function, and wait: errors of the work come late."""
     if isinstance(model, gluon.Block):
         args, kwargs = modules.bind_positional(model, args, kwargs), {}
@@ -176,7 +176,7 @@ def _run_once(model: Any, args: Args, kwargs: Kwargs) -> _Run:
         if _kind_of_graphs(model) is modules.can_be_graph:  # nothing is hybridized
             blocks = filter(modules.can_be_graph, modules.down_to(model, modules.can_be_graph))
             hooks = [block.register_forward_pre_hook(run.reach) for block in blocks]
-        output = events.watch(partial(_call, model, args, kwargs))
+        output = events.watch(partial(_call, model, *args, **kwargs))
         all_given = [given for _block, given in events.called]
         sources = set(map(id, _arrays_in([*args, *kwargs.values(), *events.returned])))
         uses = set(map(id, _arrays_in([*all_given, output])))

@@ -131,7 +131,7 @@ def _traced(
         trace = _trace_of(function, its_args, its_kwargs, copies, missing)
         if isinstance(trace, Exception):
             with eagerly():
-                require_runs(name_of(model), lambda: model(*args, **kwargs))
+                require_runs(name_of(model), model, args, kwargs)
             return trace
         # A call of a trace that was called before has the same graph.
         earlier = (one for one in traces if one.concrete is trace.concrete)
@@ -145,7 +145,7 @@ def _compiled_calls(model: Any, args: Args, kwargs: Kwargs) -> list[tuple[Any, A
     They run as Python code meanwhile, so none of them is traced.
     """
     with unchanged(model, args, kwargs), quiet(), eagerly(), private.compiled_calls() as calls:
-        require_runs(name_of(model), lambda: model(*args, **kwargs))
+        require_runs(name_of(model), model, args, kwargs)
     return [(function, its_args, dict(its_kwargs)) for function, its_args, its_kwargs in calls]
 
 

@@ -109,7 +109,7 @@ def run_with(see: Function, model: Any, args: Args, kwargs: Kwargs) -> Seen:
         try:
             compiled(plain, backend=backend)(*args, **kwargs)
         except Exception as error:
-            require_runs(name_of(plain), lambda: eager(model)(*args, **kwargs))
+            require_runs(name_of(plain), eager(model), args, kwargs)
             return seen, error
     return seen, None
 
@@ -137,7 +137,7 @@ def run_parts_with(see: Function, model: Any, args: Args, kwargs: Kwargs) -> See
                 model(*args, **kwargs)
         except Exception as error:
             eagerly = torch.compiler.set_stance("force_eager")
-            require_runs(name_of(model), eagerly(lambda: model(*args, **kwargs)))
+            require_runs(name_of(model), eagerly(model), args, kwargs)
             return seen, error
     return seen, None
 
