@@ -1,7 +1,7 @@
 """The statistics of measured times: pure functions on numbers, no clock, no framework.
 
 Times have long right tails, so everything here rests on medians. The interval of a median is that
-of the sign test (Conover, *Practical Nonparametric Statistics*, 3.1), which assumes only that the
+of the sign test (Conover, *Practical Nonparametric Statistics*, 3.2), which assumes only that the
 samples are independent.
 """
 

@@ -283,7 +283,7 @@ class Comparison(Result, Mapping[str, Measurement]):
         their ratios, and the interval comes from order statistics: for six processes it reaches
         from the lowest to the highest (97%), for ten from the second to the ninth (98%), and for
         fewer than six it is infinite. It assumes nothing about how processes differ (Conover,
-        *Practical Nonparametric Statistics*, 3.1). For the baseline itself, it is the ratio of its
+        *Practical Nonparametric Statistics*, 3.2). For the baseline itself, it is the ratio of its
         two turns.
         """
         logarithms = self.log_ratios(label, metric, against)

@@ -265,7 +265,7 @@ class Measurement(Result):
         """The 95% interval of the median by a metric, (low, high) in seconds per call.
 
         It is that of the sign test on the samples (Conover, *Practical Nonparametric Statistics*,
-        3.1); with fewer than six samples it is infinite.
+        3.2); with fewer than six samples it is infinite.
         """
         return stats.median_interval(self.times.of(metric))
 

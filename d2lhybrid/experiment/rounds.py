@@ -1,8 +1,8 @@
 """Rounds: in each, every callable takes a turn, in random order, so drift is the same for all.
 
 Machines drift: identical programs run one after the other have come out 38% apart. Within a round
-the drift is the same for all, so it cancels in the round's ratios (nanobench and Google Benchmark
-interleave for the same reason). Callables that take about as long use the same number of calls per
+the drift is the same for all, so it cancels in the round's ratios (Google Benchmark can interleave
+at random for the same reason). Callables that take about as long use the same number of calls per
 turn, so that no callable's own estimate favours it.
 """
 

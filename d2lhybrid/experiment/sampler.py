@@ -5,7 +5,7 @@ has returned, which ``rounds.detect_async`` finds out. If not, a call is over wh
 sample is the mean of several. If so, there are two true times: the *latency* of a call that is
 waited for (a sample is the median of several), and the *throughput*, time per call of a batch that
 is waited for once. What that wait costs cancels in the slope between two batches of different
-length (as Criterion and Google Benchmark fit it). The accelerator's own events give a third time,
+length (as Criterion fits one). The accelerator's own events give a third time,
 by the same slope.
 """
 
