@@ -4,36 +4,36 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from importlib.machinery import ModuleSpec, SourceFileLoader
-from importlib.util import module_from_spec
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from d2lhybrid.core.arguments import Call, call, nearest
-from d2lhybrid.core.errors import ArgumentError, brief
-from d2lhybrid.core.i18n import gettext as _, sentences
+from d2lhybrid.core.arguments import Call, call, write_nearest
+from d2lhybrid.core.errors import ArgumentError
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.module_files import import_file, said_in
+from d2lhybrid.core.reader import option
 from d2lhybrid.experiment.variants import variants
 
 EXAMPLE = "FILE.py:example"
 
 
 def to_compare(
-    file: str, functions: Sequence[str], *, in_processes: bool = False
+    file: str, functions: Sequence[str] = (), **options: Any
 ) -> Mapping[str, Callable[..., Any]] | Call:
     """What ``compare`` takes: functions of a file by their names, or the variants of a model.
 
     Args:
         file: the file, which is run once and imports from its own folder; or ``FILE.py:example``,
-            where ``example()`` returns the model with its arguments: ``(net, x)``,
-            ``(net, args, kwargs)``, or ``call(net, ...)``.
+            as for ``example_in``.
         functions: the names of functions, if `file` names no example.
-        in_processes: have other processes to import it, too?
+        options: those of ``variants``, for a model.
 
     Raises:
-        ArgumentError: there is no such file or function, the file does not run, or the example
-            raises or returns something else.
-        Otherwise what ``variants`` raises.
+        ArgumentError: there is no such file or function, the file does not run, or `options` come
+            with functions.
+        Otherwise what ``example_in`` and ``variants`` raise.
     """
     path, example = _split(file)
     if bool(example) == bool(functions):
@@ -47,11 +47,36 @@ def to_compare(
                 "{example}. Received: both."
             )
         raise ArgumentError(text.format(example=EXAMPLE))
-    module = _imported(path, in_processes)
-    if functions:
-        return {name: _function(module, name, path) for name in functions}
-    called = _returned(_function(module, example, path), example, path)
-    return replace(called, function=variants(called))
+    if not functions:
+        called = example_in(file)
+        return replace(called, function=variants(called, **options))
+    if options:
+        text = _("Expected a model, as {example}, for {options}. Received: functions.")
+        given = ", ".join(option(name) for name in options)
+        raise ArgumentError(text.format(example=EXAMPLE, options=given))
+    module = _imported(path)
+    return {name: _function(module, name, path) for name in functions}
+
+
+def example_in(file: str) -> Call:
+    """The model that an example returns, with its arguments.
+
+    Args:
+        file: ``FILE.py:example``, where ``example()`` returns ``(net, x)``,
+            ``(net, args, kwargs)``, or ``call(net, ...)``.
+
+    Raises:
+        ArgumentError: there is no such file or function, the file does not run, or the example
+            raises or returns something else.
+    """
+    path, example = _split(file)
+    if not example:
+        text = _(
+            "Expected a function that returns a model and its input, as {example}. Received: "
+            "{file!r}."
+        )
+        raise ArgumentError(text.format(example=EXAMPLE, file=file))
+    return _returned(_function(_imported(path), example, path), example, path)
 
 
 def _split(file: str) -> tuple[str, str]:
@@ -64,38 +89,32 @@ def _split(file: str) -> tuple[str, str]:
     return (path, name) if path and name.isidentifier() else (file, "")
 
 
-def _imported(file: str, in_processes: bool) -> ModuleType:
-    """The module that a file is.
+def _imported(file: str) -> ModuleType:
+    """The module that a file is; it imports from its own folder.
 
-    It has the name by which another process imports it from its folder. Where there is no such
-    name, it has another one, which is among the modules all the same: TorchDynamo looks there for
-    what a function names.
+    A file with the name of a library gets another name, and its folder comes last: what imports
+    that library must not get this file.
     """
     path = Path(file).resolve()
     if not path.is_file():
         text = _("Expected a Python file. Received: {file!r}, but there is no such file.")
         raise ArgumentError(text.format(file=file))
-    sys.path.insert(0, str(path.parent))
     name = path.stem
-    if path.suffix != ".py" or not name.isidentifier() or name in sys.modules:
-        if in_processes:
-            text = _(
-                "Expected a file that other processes can import, such as {example}. Received: "
-                "{file!r}. Give it a name of letters, digits and underscores that no library uses."
-            )
-            raise ArgumentError(text.format(example="my_model.py", file=file))
+    is_library = _is_library(name)
+    sys.path.insert(len(sys.path) if is_library else 0, str(path.parent))
+    if is_library or not name.isidentifier():
         name = re.sub(r"\W", "_", f"file {name}")
-    loader = SourceFileLoader(name, str(path))
-    spec = ModuleSpec(name, loader, origin=str(path))
-    spec.has_location = True  # which gives the module its __file__
-    module = sys.modules[name] = module_from_spec(spec)
-    try:
-        loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        del sys.modules[name]
-        text = _("Expected {file} to run. Received: {error}.")
-        raise ArgumentError(text.format(file=file, error=brief(error).rstrip("."))) from error
-    return module
+    return import_file(name, str(path))
+
+
+def _is_library(name: str) -> bool:
+    """Is this the name of a module, and not only of a file in the current folder?"""
+    if not name.isidentifier():
+        return False
+    if name in sys.modules:
+        return True
+    spec = find_spec(name)
+    return spec is not None and Path(spec.origin or "").parent != Path.cwd()
 
 
 def _function(module: ModuleType, name: str, file: str) -> Callable[..., Any]:
@@ -104,9 +123,8 @@ def _function(module: ModuleType, name: str, file: str) -> Callable[..., Any]:
     if callable(function):
         return function
     text = _("Expected a function {name!r} in {file}. Received: none.").format(name=name, file=file)
-    near = nearest(name, [other for other, value in vars(module).items() if callable(value)])
-    hint = _("Did you mean {near!r}?").format(near=near) if near else ""
-    raise ArgumentError(sentences(text, hint))
+    known = [other for other, value in vars(module).items() if callable(value)]
+    raise ArgumentError(text + write_nearest(name, known))
 
 
 def _returned(example: Callable[[], Any], name: str, file: str) -> Call:
@@ -119,7 +137,8 @@ def _returned(example: Callable[[], Any], name: str, file: str) -> Call:
             "Expected {example} in {file} to return a model and its input. Received: {error}. "
             "Call it by itself to see where it fails."
         )
-        raise ArgumentError(text.format(**names, error=brief(error).rstrip("."))) from error
+        said = said_in(str(Path(file).resolve()), error)
+        raise ArgumentError(text.format(**names, error=said)) from error
     match returned:
         case Call():
             return returned

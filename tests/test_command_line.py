@@ -11,6 +11,8 @@ import pytest
 from processes import ROOT, python
 
 from d2lhybrid import Comparison, __main__ as cli
+from d2lhybrid.core import module_files
+from d2lhybrid.core.i18n import set_language
 
 SOURCES = {
     "helper.py": "def total(n):\n    return sum(range(n))\n",
@@ -19,6 +21,7 @@ SOURCES = {
         "def f():\n    return total(2000)\n"
         "def other():\n    return 1\n"
     ),
+    "undefined.py": "import os\ntorhc\n",
     "broken.py": "import sys\nsys.exit('no way')\n",
     "my_model.py": (
         "import jax.numpy as jnp\n"
@@ -26,6 +29,7 @@ SOURCES = {
         "def net(x, scale=1.0):\n    return jnp.tanh(x) * scale * total(3)\n"
         "def example():\n    return net, jnp.ones(8)\n"
         "def with_keywords():\n    return net, (jnp.ones(8),), {'scale': 3.0}\n"
+        "def within():\n    return (lambda x: net(x, 2.0)), jnp.ones(8)\n"
         "def alone():\n    return net\n"
         "def three():\n    return net, jnp.ones(8), 3\n"
         "def failing():\n    raise ValueError('no data here')\n"
@@ -54,8 +58,10 @@ def _files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", sys.path[:])
     yield
-    for name in ("helper", "file_my_program", "my_model", "broken"):
+    for name in ("helper", *module_files.imported):
         sys.modules.pop(name, None)
+    module_files.imported.clear()
+    set_language(None)
 
 
 def test_a_table_json_and_the_status_of_other_answers(capsys):
@@ -80,12 +86,23 @@ def test_of_the_ways_to_run_a_model_a_machine_may_lack_some(monkeypatch, capsys)
     assert cli.main(["compare", "my-program.py", "f", "other"]) == 1
 
 
-@pytest.mark.parametrize("what", [["my_model.py:example"], ["my_model.py", "example", "alone"]])
-def test_other_processes_find_the_file_and_what_it_imports(what, tmp_path):
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("my_model.py", "my_model.py"),
+        ("my_model.py", "my model-2.py"),  # whose name no import statement can have
+        ("my_model.py", "jax.py"),  # which must not be imported in place of the library
+    ],
+)
+def test_other_processes_find_the_file_and_what_it_imports(file, name, tmp_path):
+    folder = tmp_path / "models"
+    folder.mkdir()
+    for source in (file, "helper.py"):
+        (folder / (name if source == file else source)).write_text(SOURCES[source])
     options = "--processes", "2", "--threads", "1", "--no-check", "--json", *QUICK
-    done = python("-m", "d2lhybrid", "compare", *what, *options, cwd=tmp_path)
-    found = Comparison.from_json(done.stdout)
-    assert {*found} >= ({"eager", "jit"} if len(what) == 1 else {"example", "alone"})
+    command = "-m", "d2lhybrid", "compare", f"models/{name}:within"
+    found = Comparison.from_json(python(*command, *options, cwd=tmp_path).stdout)
+    assert {*found} >= {"eager", "jit"}
     assert len(found.processes) >= 2
 
 
@@ -94,6 +111,52 @@ def test_a_compiler_finds_there_what_a_block_of_the_file_names(tmp_path):
     command = "compare", "blocks.py", "eager", "compiled", *options
     done = python("-m", "d2lhybrid", *command, cwd=tmp_path)
     assert list(Comparison.from_json(done.stdout)) == ["eager", "compiled"]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("compar x", "Write 'compare'."),
+        ("my_model.py:example", "Write 'compare my_model.py:example'."),
+        ("compare my_model.py:example --proceses=2", "Write '--processes'."),
+        ("verify here --langauge pt", "Write '--language'."),
+        ("--versoin", "Write '--version'."),
+        ("doctor --language fr", "Expected one of en, pt, zh, ja. Received: 'fr'."),
+        ("", "usage: "),
+    ],
+)
+def test_lines_that_cannot_be_read(line, said, capsys):
+    try:
+        status = cli.main(line.split())
+    except SystemExit as exiting:
+        status = exiting.code
+    assert status == 2
+    assert said in capsys.readouterr().err
+
+
+def test_the_language_of_help_and_messages(capsys):
+    assert cli.main(["verify", "--language", "ja", "nothing"]) == 1
+    assert re.search(r"[\u3040-\u30ff]", capsys.readouterr().err)
+    with pytest.raises(SystemExit):
+        cli.main(["--language", "pt", "compare", "--help"])
+    assert "imprime JSON" in capsys.readouterr().out
+
+
+def test_what_the_compiler_makes_of_an_example(capsys):
+    assert cli.main(["explain", "my_model.py:example"]) == 0
+    assert re.search(r"graphs in one call: +1\n", capsys.readouterr().out)
+
+
+def test_only_the_result_is_on_the_standard_output(tmp_path):
+    (tmp_path / "loud.py").write_text(
+        "import os, warnings\nos.system('echo a program')\nwarnings.warn('a warning')\n"
+        "def f():\n    print('a call')\n    os.write(1, b'native code')\n"
+    )
+    options = "--json", *QUICK, "--processes", "1"
+    done = python("-m", "d2lhybrid", "compare", "loud.py", "f", *options, cwd=tmp_path)
+    assert list(Comparison.from_json(done.stdout)) == ["f"]
+    assert "a program" in done.stderr
+    assert "a warning" in done.stderr
 
 
 def test_it_runs_as_a_module():
@@ -114,20 +177,25 @@ def test_it_runs_as_a_module():
         ("compare none.py f", "no such file"),
         ("compare none.py:example", "no such file"),
         ("compare my-program.py f number", "function 'number'"),
-        ("compare my-program.py f othr", "Did you mean 'other'?"),
+        ("compare my-program.py f othr", "Write 'other'."),
         ("compare my-program.py", "but neither is given"),
         ("compare my_model.py:example alone", "Received: both"),
-        ("compare my_model.py:exmaple", "Did you mean 'example'?"),
+        ("compare my_model.py:exmaple", "Write 'example'."),
         ("compare my_model.py:alone", "return (net, x) or (net, args, kwargs). Received: function"),
         ("compare my_model.py:three", "kwargs). Received: (function, ArrayImpl, int)"),
         ("compare my_model.py:unfit", "kwargs). Received: (function, ArrayImpl, tuple)"),
         ("compare my_model.py:failing", "Received: ValueError: no data here"),
-        ("compare my-program.py f --processes 2", "my_model.py"),
-        ("compare my_model.py:example --threads 2", "processes="),
+        ("compare my_model.py:example --threads 2", "--processes 6 with --threads 2"),
+        ("compare my_model.py:example --processes 0", "such as --processes 6"),
+        ("compare my-program.py f --all", "for --all. Received: functions"),
+        ("compare undefined.py f", "name 'torhc' is not defined (undefined.py, line 2)"),
+        ("explain my_model.py", "Received: 'my_model.py'"),
+        ("explain my_model.py:failing", "no data here (my_model.py, line 16)"),
         ("compare broken.py f", "SystemExit: no way"),
         ("compare helper.py total", "missing 1 required positional argument"),
-        ("compare my-program.py f --time-limit 0", "above 0"),
+        ("compare my-program.py f --time-limit 0", "above 0, such as --time-limit 10"),
         ("doctor numpy", "one of the frameworks"),
+        ("doctor PyTorhc", "Write 'torch'."),
         ("verify nothing", "Expected a folder"),
     ],
 )

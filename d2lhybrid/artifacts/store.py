@@ -8,6 +8,7 @@ import contextlib
 import errno
 import hashlib
 import os
+import shlex
 import shutil
 import stat
 import uuid
@@ -22,6 +23,7 @@ from d2lhybrid.artifacts.trusted import is_trusted
 from d2lhybrid.core import errors
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.i18n import gettext as _, sentences
+from d2lhybrid.core.reader import is_in_shell
 from d2lhybrid.frameworks import format_of, get
 from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.formats import Format
@@ -76,11 +78,21 @@ class Stored:
                 "You did not save {path!r} as it is, and its format {format!r} can carry code."
             )
             advice = _(
-                "Look at it with inspect(path); if you know where it comes from, use trust(path), "
-                "or load(path, trust=True) once."
+                "Look at it with {inspect}; if you know where it comes from, use {trust}, or "
+                "{once} once."
             )
+            path = str(self.root)
+            written = {
+                "inspect": "inspect(path)",
+                "trust": "trust(path)",
+                "once": "load(path, trust=True)",
+            }
+            if is_in_shell():
+                advice = _("If you know where it comes from, use {trust}.")
+                written = {"trust": f"verify {shlex.quote(path)} --trust"}
             text = sentences(text, _(chosen.risk), advice)
-            raise errors.UntrustedArtifactError(text, path=str(self.root), format=chosen.name)
+            fields = {"path": path, "format": chosen.name}
+            raise errors.UntrustedArtifactError(text, **fields, **written)
         return trusted
 
     def load_inputs(self, number: int) -> list[HostArray]:

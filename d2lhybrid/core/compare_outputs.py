@@ -22,6 +22,7 @@ import numpy as np
 from d2lhybrid.core.errors import DifferentAnswerError
 from d2lhybrid.core.host_array import PYTHON_NUMBER, HostArray
 from d2lhybrid.core.i18n import general, gettext as _
+from d2lhybrid.core.reader import option
 
 # The largest difference allowed, as a fraction of the element: enough for a compiler that adds in
 # another order, too little for one that computes something else.
@@ -79,16 +80,21 @@ def require_same(
         return
     text = _(
         "Expected {label!r} to compute what {reference!r} does. Received: {difference}. "
-        "Fix it, or pass check=False, or a larger tolerance, such as check=0.01."
+        "Fix it, or pass {no}, or a larger tolerance, such as {tolerance}."
     )
     if label == reference:
         text = _(
             "Expected {label!r} to give the same answer twice. Received: {difference}. Something "
             "in it is random (dropout in training mode, sampling), or it keeps state from call to "
-            "call. Remove that, or pass check=False, or a larger tolerance, such as check=0.01. "
+            "call. Remove that, or pass {no}, or a larger tolerance, such as {tolerance}. "
             "To compare training steps, use {training}."
         )
-    fields = {"difference": difference, "training": "training(net, loss, optimizer, batch)"}
+    fields = {
+        "difference": difference,
+        "no": option("check", False),
+        "tolerance": option("check", 0.01),
+        "training": "training(net, loss, optimizer, batch)",
+    }
     raise DifferentAnswerError(text.format(label=label, reference=reference, **fields))
 
 

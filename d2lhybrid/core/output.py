@@ -6,6 +6,7 @@ Both change settings of the whole process, so several threads share each change.
 import io
 import logging
 import os
+import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
@@ -130,6 +131,24 @@ def quiet() -> Iterator[None]:
         finally:
             if outermost:
                 _this_thread.is_quiet = False
+
+
+@contextmanager
+def onto_stderr() -> Iterator[None]:
+    """What is printed inside the block goes to the standard error, also by programs it starts."""
+    sys.stdout.flush()
+    try:
+        stdout = os.dup(1)
+    except OSError:  # a program without a standard output
+        yield
+        return
+    try:
+        os.dup2(2, 1)
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(stdout, 1)
+        os.close(stdout)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """What to use, by the rows of a comparison."""
 
 from d2lhybrid.core.i18n import gettext as _, names, ngettext, noop as N_, number
+from d2lhybrid.core.reader import option
 from d2lhybrid.core.stats import FEWEST
 from d2lhybrid.display.table import NEVER, calls, percent
 from d2lhybrid.experiment.rows import Row, Rows
@@ -85,9 +86,10 @@ def what_helps(rows: Rows) -> str:
     threads = set(rows.env.threads.values())
     if threads == {1} or (rows.processes and not threads):
         return _("Measure again when the machine is quieter, or in more processes.")
-    return _(
-        "Use one thread, with processes=6 and threads=1, or wait until the machine is quieter."
+    text = _(
+        "Use one thread, with {processes} and {threads}, or wait until the machine is quieter."
     )
+    return text.format(processes=option("processes", 6), threads=option("threads", 1))
 
 
 def _use(row: Row, rows: Rows) -> str:
@@ -127,13 +129,18 @@ def _measure_longer(undecided: list[Row], rows: Rows) -> str:
     else:
         text = ngettext(
             "Stay with {baseline} for now: it is undecided whether {others} is faster. A higher "
-            "time_limit may decide it.",
+            "{time_limit} may decide it.",
             "Stay with {baseline} for now: it is undecided whether one of {others} is faster. A "
-            "higher time_limit may decide it.",
+            "higher {time_limit} may decide it.",
             len(undecided),
         )
     others = names(row.label for row in undecided)
-    return text.format(baseline=rows.baseline.label, others=others, fewest=FEWEST)
+    return text.format(
+        baseline=rows.baseline.label,
+        others=others,
+        fewest=FEWEST,
+        time_limit=option("time_limit"),
+    )
 
 
 def _stay(choice: list[Row], rows: Rows) -> str:

@@ -21,6 +21,7 @@ from d2lhybrid.core.arguments import (
 )
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _, noop as N_
+from d2lhybrid.core.reader import option
 from d2lhybrid.core.usage import described, not_one_callable, not_several_callables, usage
 from d2lhybrid.experiment.cold_start import TimerFunction
 from d2lhybrid.experiment.comparison import Comparison
@@ -188,7 +189,7 @@ def compare(
             "Expected {processes} with {threads}, because a framework chooses its threads when its "
             "process starts. Received: {threads} alone."
         )
-        needed = {"processes": "processes=6", "threads": f"threads={of_threads}"}
+        needed = {"processes": option("processes", 6), "threads": option("threads", of_threads)}
         raise ArgumentError(text.format(**needed))
     if in_processes is None:
         comparison = experiment.run()
@@ -253,33 +254,53 @@ def measure(
 
 
 _EXPECTED = {
-    "time_limit": N_("Expected seconds, above 0, such as time_limit=10. Received: {received!r}."),
-    "build_timeout": N_(
-        "Expected seconds, above 0, such as build_timeout=60, or None. Received: {received!r}."
+    "time_limit": (N_("Expected seconds, above 0, such as {option}. Received: {received!r}."), 10),
+    "build_timeout": (
+        N_("Expected seconds, above 0, such as {option}. Received: {received!r}."),
+        60,
     ),
-    "margin": N_("Expected a fraction, 0 or more, such as margin=0.02. Received: {received!r}."),
-    "check": N_("Expected True, False or a tolerance, such as check=0.01. Received: {received!r}."),
-    "processes": N_(
-        "Expected a number of processes, 1 or more, such as processes=6, or None. Received: "
-        "{received!r}."
+    "margin": (
+        N_("Expected a fraction, 0 or more, such as {option}. Received: {received!r}."),
+        0.02,
     ),
-    "threads": N_(
-        "Expected a number of threads, 1 or more, such as threads=1, or None. Received: "
-        "{received!r}."
+    "check": (
+        N_("Expected a tolerance, 0 or more, such as {option}, or {no}. Received: {received!r}."),
+        0.01,
     ),
-    "timer": N_(
-        "Expected a function that returns seconds, such as timer=time.perf_counter. Received: "
-        "{received!r}."
+    "processes": (
+        N_("Expected a number of processes, 1 or more, such as {option}. Received: {received!r}."),
+        6,
     ),
-    "seed": N_("Expected a whole number, 0 or more, such as seed=1. Received: {received!r}."),
+    "threads": (
+        N_("Expected a number of threads, 1 or more, such as {option}. Received: {received!r}."),
+        1,
+    ),
+    "seed": (
+        N_("Expected a whole number, 0 or more, such as {option}. Received: {received!r}."),
+        1,
+    ),
+    "timer": (
+        N_(
+            "Expected a function that returns seconds, such as timer=time.perf_counter. Received: "
+            "{received!r}."
+        ),
+        None,
+    ),
 }
+
+
+def _unexpected(name: str, received: Any) -> ArgumentError:
+    """The error for an option that is something else than expected."""
+    text, value = _EXPECTED[name]
+    written = {"option": option(name, value), "no": option(name, False)}
+    return ArgumentError(_(text).format(received=received, **written))
 
 
 def _number(name: str, received: Any) -> Any:
     """An option that is a number, as it came; ArgumentError if it is anything else."""
     kinds = (int, np.integer) if name == "seed" else (int, float, np.number)
     if not _is_number(received, kinds) or not 0 <= received < math.inf:
-        raise ArgumentError(_(_EXPECTED[name]).format(received=received))
+        raise _unexpected(name, received)
     return received
 
 
@@ -288,20 +309,20 @@ def _whole_number(name: str, received: Any) -> int | None:
     if received is None:
         return None
     if not _is_number(received, (int, np.integer)) or received < 1:
-        raise ArgumentError(_(_EXPECTED[name]).format(received=received))
+        raise _unexpected(name, received)
     return int(received)
 
 
 def _seconds(name: str, received: Any) -> float:
     """An option in seconds, which may be endless, but not 0; ArgumentError if it is none."""
     if not _is_number(received, (int, float, np.number)) or not received > 0:
-        raise ArgumentError(_(_EXPECTED[name]).format(received=received))
+        raise _unexpected(name, received)
     return float(received)
 
 
 def _timer(received: Any) -> TimerFunction:
     if not callable(received):
-        raise ArgumentError(_(_EXPECTED["timer"]).format(received=received))
+        raise _unexpected("timer", received)
     timer: TimerFunction = received
     return timer
 

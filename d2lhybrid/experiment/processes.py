@@ -24,6 +24,7 @@ import numpy as np
 
 from d2lhybrid.core.errors import CallFailedError, UnwritableFolderError
 from d2lhybrid.core.i18n import gettext as _, language, sentences
+from d2lhybrid.core.reader import option
 from d2lhybrid.core.stats import FEWEST
 from d2lhybrid.core.subprocesses import end, started_python, status
 from d2lhybrid.display.progress import status_line
@@ -248,9 +249,9 @@ class ProcessExperiment:
 def _began_nothing(status: str, last_words: str) -> CallFailedError:
     text = _(
         "Expected a process that can import what the callables need. Received: one that ended "
-        "before it called any ({status}). Compare without processes= to see where it fails."
+        "before it called any ({status}). Compare without {processes} to see where it fails."
     )
-    message = text.format(status=status)
+    message = text.format(status=status, processes=option("processes"))
     if last_words:
         message = sentences(message, _("It printed last: {words}").format(words=last_words))
     return CallFailedError(message)

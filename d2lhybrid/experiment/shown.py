@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from d2lhybrid.core import stats
 from d2lhybrid.core.i18n import count, gettext as _, listed, ngettext, noop as N_, number, sentences
+from d2lhybrid.core.reader import EXPLAIN, IN_FILE, option, typed
 from d2lhybrid.display.table import NEVER, UNKNOWN, Column, Table, calls, percent, seconds, span
 from d2lhybrid.experiment.advice import advice, what_helps
 from d2lhybrid.experiment.facts import Facts
@@ -84,7 +85,8 @@ def _notes(rows: Rows) -> Iterator[str]:
         is_nothing = row.note in (NOTHING_COMPILED, _(NOTHING_COMPILED))
         is_said = is_nothing and row.facts and row.facts.not_compiled
         if row.note and not is_said:
-            yield text.format(label=row.label, note=_(row.note))
+            said = _(row.note).replace(EXPLAIN, typed(EXPLAIN, IN_FILE))
+            yield text.format(label=row.label, note=said)
 
 
 def _details(rows: Rows) -> Iterator[str]:
@@ -193,14 +195,15 @@ def uncertain(comparisons: Sequence[Rows]) -> str:
     if noisy:
         text = _(
             "⚠ These times are noisy: the baseline differs from itself by up to {floor}. Raise "
-            "time_limit, or measure in several processes, with processes=6."
+            "{time_limit}, or measure in several processes, with {processes}."
         )
         if noisy[0].processes:
             text = _(
                 "⚠ These times are noisy: the baseline differs from itself by up to {floor}. Raise "
-                "time_limit, or measure in more processes."
+                "{time_limit}, or measure in more processes."
             )
-        return text.format(floor=percent(max(rows.noise_floor for rows in noisy)))
+        options = {"time_limit": option("time_limit"), "processes": option("processes", 6)}
+        return text.format(floor=percent(max(rows.noise_floor for rows in noisy)), **options)
     return ""
 
 
@@ -320,8 +323,9 @@ def _marks(rows: Rows) -> Iterator[str]:
     elif rows.rounds < stats.FEWEST:
         text = _("?: not known, because fewer than {n} rounds give no interval.")
         limit = rows.limit_needed
-        more = _("Measure again with a time_limit of at least {limit}.") if limit else ""
-        yield sentences(text, more).format(n=stats.FEWEST, limit=seconds(limit or 0))
+        more = _("Measure again with a {option} of at least {limit}.") if limit else ""
+        figures = {"n": stats.FEWEST, "limit": seconds(limit or 0)}
+        yield sentences(text, more).format(**figures, option=option("time_limit"))
     elif None in paid:
         yield _("?: not known, because the verdict is undecided.")
 

@@ -19,9 +19,12 @@ from typing import Any
 
 import cloudpickle
 
+from d2lhybrid.core import module_files
 from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.errors import ArgumentError, D2LHybridError, brief
 from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.module_files import import_file
+from d2lhybrid.core.reader import option
 from d2lhybrid.experiment.experiment import Experiment
 from d2lhybrid.experiment.variants import Recipe, Variants, recipe_of
 from d2lhybrid.frameworks import get, loaded, register, registered
@@ -63,7 +66,7 @@ def pack(experiment: Experiment, *, threads: int | None = None) -> bytes:
     if threads is not None:
         for setting in settings.values():
             setting.pop("threads", None)
-    head: bytes = cloudpickle.dumps((registered(), settings, sources))
+    head: bytes = cloudpickle.dumps((registered(), settings, sources, module_files.imported))
     return head + body.getvalue()
 
 
@@ -78,7 +81,7 @@ def unpack(data: bytes) -> Experiment:
         D2LHybridError: what ``variants`` or ``training`` raises here.
     """
     stream = BytesIO(data)
-    others, settings, sources = pickle.load(stream)
+    others, settings, sources, files = pickle.load(stream)
     for name, lines in sources.items():
         linecache.cache[name] = (len("".join(lines)), None, lines, name)
     for framework in others:
@@ -87,6 +90,8 @@ def unpack(data: bytes) -> Experiment:
         framework = get(name)
         framework.load()
         framework.apply_settings(setting)
+    for name, path in files.items():
+        import_file(name, path)
     unpacker = _Unpacker(stream)
     try:
         packed = unpacker.load()
@@ -251,4 +256,4 @@ def _cannot_travel(part: str, error: Exception) -> ArgumentError:
         "functions and classes at the top level of a module, or leave out {processes}."
     )
     reason = brief(error)
-    return ArgumentError(text.format(part=part, error=reason, processes="processes="))
+    return ArgumentError(text.format(part=part, error=reason, processes=option("processes")))

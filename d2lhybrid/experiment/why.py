@@ -7,6 +7,7 @@ The rules never guess. A missing fact makes the sentence say less, not something
 from dataclasses import dataclass
 
 from d2lhybrid.core.i18n import gettext as _, listed, number, sentences
+from d2lhybrid.core.reader import EXPLAIN, IN_FILE, is_in_shell
 from d2lhybrid.experiment.causes import (
     MOST,
     NEARLY_ALL,
@@ -208,5 +209,8 @@ def _unknown(case: Case) -> str:
         text = _("No answer was found, or time ran out, for these questions: {questions}.")
         said.append(text.format(questions=questions))
     text = _("{explain} and {graph} show what the compiler makes of it; {page} has more.")
-    calls = {"explain": "explain(net, x)", "graph": "graph(net, x)"}
+    calls = {"explain": EXPLAIN, "graph": "graph(net, x)"}
+    if is_in_shell():  # which has no graph
+        text = _("{explain} shows what the compiler makes of it; {page} has more.")
+        calls = {"explain": IN_FILE}
     return sentences(*said, text.format(**calls, page=PAGE))

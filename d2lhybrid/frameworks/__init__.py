@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from d2lhybrid.core.arguments import FORWARD, write_nearest
+from d2lhybrid.core.arguments import FORWARD, nearest, write_nearest
 from d2lhybrid.core.errors import ArgumentError, UnknownFrameworkError, UnsupportedArtifactError
 from d2lhybrid.core.host_array import PYTHON_NUMBER, HostArray
 from d2lhybrid.core.i18n import gettext as _
@@ -89,7 +89,9 @@ def get(name: str) -> Framework:
     if not isinstance(name, str) or name not in found:
         text = _("Expected one of the frameworks {frameworks}. Received: {received}.")
         message = text.format(frameworks=", ".join(map(repr, found)), received=kind_of(name))
-        raise UnknownFrameworkError(message + write_nearest(name, found))
+        by_display = {framework.display: framework.name for framework in found.values()}
+        near = nearest(name, [*found, *by_display]) if isinstance(name, str) else ""
+        raise UnknownFrameworkError(message + write_nearest(by_display.get(near, near), found))
     return found[name]
 
 
