@@ -7,9 +7,10 @@ from typing import Any
 
 from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.errors import CannotBuildError, first_line
-from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.i18n import gettext as _, sentences
 from d2lhybrid.core.interrupts import LimitExceeded, call_within
 from d2lhybrid.frameworks import loaded
+from d2lhybrid.frameworks.failures import hint
 from d2lhybrid.frameworks.variant import DeferredBuild
 from d2lhybrid.timing import synchronize
 
@@ -95,7 +96,8 @@ def _start(target: Call, timer: TimerFunction) -> Started:
         output = deferred(*target.args, **target.kwargs)
         synchronize()
     except Exception as error:
-        raise CannotBuildError(first_line(error) or type(error).__name__) from error
+        said = first_line(error) or type(error).__name__
+        raise CannotBuildError(sentences(said, hint(error))) from error
     costs.first_seconds = timer() - start
     # What it has built already, without the indirection.
     return Started(costs, output, deferred.load(), deferred.compiler_note())

@@ -298,6 +298,11 @@ def variants(
     the reason for each that cannot be built on this machine, ``.deprecated`` names the ways that
     their makers have deprecated, and ``.code`` shows how to write each by hand.
 
+    JAX compiles flags and texts into the program, as static arguments. It traces a Python integer,
+    as ``jax.jit`` does, unless the code needs its value, such as in ``range(n)``: then integers
+    (and shapes, tuples of them) are static, too. ``explain`` and ``graph`` do the same; ``save``
+    makes every number part of the program.
+
     Args:
         net: a model, a function of tensors, or ``call(net, ...)`` instead of `net` and its
             arguments.

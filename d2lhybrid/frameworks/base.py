@@ -285,6 +285,10 @@ class Framework(ABC):
         """The graphs that a call takes."""
         raise self.lacks("graph")
 
+    def hint(self, error: Exception) -> str:
+        """What to do about an error that a call of the user's has raised; often nothing."""
+        return ""
+
     # Why a call takes the time that it takes. None of this changes what the user has compiled.
 
     def is_compiled(self, function: Function) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from d2lhybrid.core.errors import CallFailedError, D2LHybridError, first_line
-from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.i18n import gettext as _, sentences
 from d2lhybrid.core.output import silent
 from d2lhybrid.core.usage import described
 from d2lhybrid.frameworks import loaded
@@ -25,6 +25,11 @@ quiet = partial(silent, logs=logging.ERROR)
 MAX_QUEUED_ERRORS = 10  # that a call which fails may leave in queues
 _LIBRARIES = tuple({sysconfig.get_path(key) + os.sep for key in ("purelib", "platlib", "stdlib")})
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+def hint(error: Exception) -> str:
+    """What a framework advises if this is raised; often nothing."""
+    return next(filter(None, (framework.hint(error) for framework in loaded())), "")
 
 
 def call_error(label: str, error: Exception, args: Args, kwargs: Kwargs) -> CallFailedError:
@@ -44,8 +49,12 @@ def call_error(label: str, error: Exception, args: Args, kwargs: Kwargs) -> Call
             "Expected {label!r} to run on {arguments}. Received: {error}: {said}. Pass tensors "
             "instead of NumPy arrays."
         )
+    advice = hint(error)
+    if advice:
+        text = _("Expected {label!r} to run on {arguments}. Received: {error}: {said}.")
     arguments = f"({described(args, kwargs, detailed=True)})"
     message = text.format(label=label, arguments=arguments, error=kind, said=said.rstrip(":."))
+    message = sentences(message, advice)
     return CallFailedError(message, label=label, reason=f"{kind}: {said}")
 
 

@@ -10,9 +10,9 @@ import optax
 import pytest
 from flax import nnx
 
-from d2lhybrid import call, compare, explain, graph, training, variants
+from d2lhybrid import call, compare, explain, graph, measure, save, training, variants
 from d2lhybrid.core.compare_outputs import require_same
-from d2lhybrid.errors import ArgumentError
+from d2lhybrid.errors import ArgumentError, CallFailedError
 from d2lhybrid.frameworks import copy_outputs, get
 
 X = jnp.ones((2, 3))
@@ -204,7 +204,7 @@ def test_variants_of_what_is_compiled_and_of_static_arguments():
     v = variants(jax.jit(lambda x: x + float(np.asarray(x)[0, 0])), X)  # cannot be traced
     assert v["eager"](X)[0, 0] == 2
     v = variants(lambda x, flag: x * 2 if flag else x, X, True)
-    assert "arrays and numbers" in v.unavailable["compiled ahead"]
+    assert "no static arguments" in v.unavailable["compiled ahead"]
     assert all(np.array_equal(function(X, True), 2 * X) for function in v.values())
     for numbers in (1, -1):  # and what the user's own says
         power = jax.jit(lambda x, n: x * n if n > 1 else x, static_argnums=numbers)
@@ -297,3 +297,66 @@ def test_a_module_that_nobody_sees_before_the_call_stays_as_it_is():
     before = held["net"](x)
     assert explain(lambda x: compiled(held["net"], x), x).graph_count == 0
     assert (held["net"](x) == before).all()
+
+
+def repeated(x, n):
+    for _turn in range(n):
+        x = jnp.sin(x)
+    return x
+
+
+class Repeated(nnx.Module):
+    def __init__(self):
+        self.layer = nnx.Linear(8, 8, rngs=nnx.Rngs(0))
+
+    def __call__(self, x, n=1):
+        return repeated(self.layer(x), n)
+
+
+@pytest.mark.parametrize(
+    ("function", "given"),
+    [
+        (repeated, 3),
+        (Repeated(), 3),
+        (lambda x, n: x if n > 2 else -x, 3),
+        (lambda x, n: x.reshape(n), (2, -1)),
+    ],
+    ids=["loop", "module", "branch", "shape"],
+)
+@pytest.mark.parametrize("by_name", [False, True])
+def test_integers_are_static_if_the_code_needs_them(tmp_path, function, given, by_name):
+    x = jnp.ones((8, 8))
+    args, kwargs = ((x,), {"n": given}) if by_name else ((x, given), {})
+    expected = function(x, given)
+    ways = variants(function, *args, **kwargs, all=True)
+    assert "static arguments" in ways.unavailable["compiled ahead"]
+    for name, way in ways.items():
+        assert jnp.allclose(way(*args, **kwargs), expected), name
+    for name, code in ways.code.items():
+        names = {"jax": jax, "nnx": nnx, "jnp": jnp, "net": function, "x": x}
+        if code and name not in ways.unavailable:
+            exec(code, names)
+            assert jnp.allclose(names["y"], expected), name
+    assert "static_argnames='n'" in ways.code["jit"]
+    report = explain(function, *args, **kwargs)
+    assert (report.graph_count, report.unsupported) == (1, ())
+    assert graph(function, *args, **kwargs).stages
+    save(function, tmp_path / "saved", *args, **kwargs)
+
+
+def test_an_integer_is_traced_where_it_can_be():
+    ways = variants(lambda x, n: x * n, X, 100)
+    assert "static" not in ways.code["jit"]
+    assert "compiled ahead" in ways
+    assert "int32[] (weak type)" in explain(lambda x, n: x * n, X, 100).notes[0]
+
+
+def test_a_program_that_lacks_an_integer_says_how_to_make_it_static():
+    functions = {"eager": repeated, "jit": jax.jit(repeated)}
+    result = compare(functions, X, 3, time_limit=0.1, progress=False, why=False)
+    assert 'static_argnames="n"' in result.unavailable["jit"]
+    ways = variants(jax.jit(repeated), X, 3)
+    result = compare(ways, X, 3, time_limit=0.1, progress=False, why=False)
+    assert 'static_argnames="n"' in result.unavailable["jit"]
+    with pytest.raises(CallFailedError, match="static_argnames"):
+        measure(jax.jit(repeated), X, 3)

@@ -147,6 +147,11 @@ class JAX(FolderFramework):
 
         return device.warnings(model, args, kwargs)
 
+    def hint(self, error: Exception) -> str:
+        from d2lhybrid.frameworks.jax import causes
+
+        return causes.hint(error)
+
     def is_compiled(self, function: Function) -> bool:
         from d2lhybrid.frameworks.jax import causes
 

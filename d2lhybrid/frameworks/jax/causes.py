@@ -58,6 +58,15 @@ def is_compiled(function: Function) -> bool:
     )
 
 
+def hint(error: Exception) -> str:
+    """What to write if the code of a compiled function needs the value of an argument."""
+    needs_value = jax.errors.ConcretizationTypeError, jax.errors.TracerIntegerConversionError
+    if not isinstance(error, needs_value):
+        return ""
+    text = _("If the code needs the value of an argument, make that argument static: {code}.")
+    return text.format(code='jax.jit(f, static_argnames="n")')
+
+
 def compiled_again(run: Callable[[], Any]) -> Finding | None:
     """JAX says why no earlier trace fits, and the program that it then compiles is ours to notice.
 

@@ -7,8 +7,8 @@ function of arrays, such as a module of Equinox, whose weights are constants in 
 import gc
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from functools import partial, wraps
 from inspect import isfunction
 from types import MethodType
@@ -18,7 +18,7 @@ import jax
 
 from d2lhybrid.core.arguments import name_of
 from d2lhybrid.core.closures import attributes_in, named_in, names_in, with_names
-from d2lhybrid.frameworks.failures import is_users
+from d2lhybrid.frameworks.failures import is_users, quiet
 from d2lhybrid.frameworks.jax import private
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs
 
@@ -45,22 +45,27 @@ class Pure:
 
     ``run(weights, *args, **kwargs)`` computes; `weights` is None for a function, which has none.
     `static_keys` are the positions and names of the arguments that the user's own ``jax.jit``
-    calls static. `name` is the model's, for JAX's messages.
+    calls static. `name` is the model's, for JAX's messages. With `needs_integers`, Python integers
+    are static, too.
     """
 
     run: Callable[..., Any]
     weights: Any = None
     static_keys: frozenset[int | str] = frozenset()
     name: str = ""
+    needs_integers: bool = False
 
     def static(self, args: Args, kwargs: Kwargs) -> tuple[list[int], list[str]]:
         """The positions and names of the arguments that are compiled into the program.
 
-        Those are what the user's own ``jax.jit`` calls static, and every flag and every text.
+        Those are what the user's own ``jax.jit`` calls static, every flag and every text, and
+        Python integers if the code needs their values.
         """
+        kinds = is_integers if self.needs_integers else lambda _value: False
 
         def is_static(value: Any, *keys: int | str) -> bool:
-            return isinstance(value, (bool, str)) or not self.static_keys.isdisjoint(keys)
+            is_kind = isinstance(value, (bool, str)) or kinds(value)
+            return is_kind or not self.static_keys.isdisjoint(keys)
 
         count = len(args)  # a static position may be counted from the end, as a negative number
         argnums = [i for i, value in enumerate(args) if is_static(value, i, i - count)]
@@ -80,6 +85,32 @@ class Pure:
         argnums, argnames = self.static(args, kwargs)
         behind_weights = [1 + position for position in argnums]
         return jax.jit(forward, static_argnums=behind_weights, static_argnames=argnames)
+
+    def trace(self, args: Args, kwargs: Kwargs) -> Any:
+        """A new trace."""
+        return self.jitted(args, kwargs).trace(self.weights, *args, **kwargs)
+
+    def fitted(self, args: Args, kwargs: Kwargs) -> "Pure":
+        """The same with Python integers static if it can be traced only so.
+
+        Code needs the value of an integer for the number of turns of a loop, say, or for a shape.
+        JAX has many errors for a lack of it, so it is tried.
+        """
+        if not any(map(is_integers, [*args, *kwargs.values()])):
+            return self
+        with_values = replace(self, needs_integers=True)
+        for model in (self, with_values):
+            with quiet(), suppress(Exception):
+                model.trace(args, kwargs)
+                return model
+        return self  # whose own error says more
+
+
+def is_integers(value: Any) -> bool:
+    """Is it a Python integer, or a tuple of them, such as a shape?"""
+    if isinstance(value, tuple):
+        return bool(value) and all(map(is_integers, value))
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def pure(model: Function) -> Pure:
@@ -130,7 +161,7 @@ def traced(model: Any, args: Args, kwargs: Kwargs) -> Any:
     if jit is None:
         function = traceable(model)
         with _unharmed(model):
-            return function.jitted(args, kwargs).trace(function.weights, *args, **kwargs)
+            return function.fitted(args, kwargs).trace(args, kwargs)
     unwrapped = unjitted(model)
 
     @wraps(unwrapped)  # with its signature, in which JAX looks up static names and positions

@@ -1,6 +1,6 @@
 """The ways to run a model that JAX offers, and the dense layers of a model."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from d2lhybrid.core.arguments import parameters_of
 from d2lhybrid.core.i18n import noop as N_
 from d2lhybrid.frameworks.base import require_options
 from d2lhybrid.frameworks.jax.modules import Whole, eager, flax, is_module, pure
@@ -24,12 +25,13 @@ from d2lhybrid.frameworks.variant import (
 )
 
 # How to compile a function by hand; and a module of Flax NNX, as a function of its weights.
-_JIT_FUNCTION = "fast = jax.jit(net)"
+_JIT_FUNCTION = "fast = jax.jit(net{static})"
 _JIT_MODULE = """graph, weights = nnx.split(net)
-forward = lambda weights, x: nnx.merge(graph, weights)(x)
-fast = jax.jit(forward)"""
-_NNX_JIT = "fast = nnx.jit(lambda net, x: net(x))\ny = fast(net, x)"
-_CONSTANTS = "fast = jax.jit(lambda x: net(x))  # the weights are in it\ny = fast(x)"
+forward = lambda weights, x{names}: nnx.merge(graph, weights)(x{passed})
+fast = jax.jit(forward{static})"""
+_NNX_JIT = "fast = nnx.jit(lambda net, x{names}: net(x{passed}){static})\ny = fast(net, x{values})"
+_CONSTANTS = """fast = jax.jit(lambda x{names}: net(x{passed}){static})  # the weights are in it
+y = fast(x{values})"""
 _LINEAR = "({h} @ w{i} + b{i})"
 _ACTIVATIONS = {
     "relu": "jnp.maximum({h}, 0)",
@@ -48,7 +50,9 @@ def variants(
     model, because they are gone after the call; ``training`` donates what a step replaces.
     """
     require_options("jax.jit", compiler_options, ())
-    model, whole = pure(net), Whole(net)
+    model, whole = pure(net).fitted(args, kwargs), Whole(net)
+    argnums, argnames = model.static(args, kwargs)
+    static = _written(net, args, kwargs, argnums, argnames)
 
     def jit() -> Function:
         return partial(model.jitted(args, kwargs), model.weights)
@@ -59,30 +63,55 @@ def variants(
 
     def nnx_jit() -> Function:
         nnx = flax()
-        forward = nnx.jit(lambda module, /, *inputs, **named: module(*inputs, **named))
+        forward = nnx.jit(
+            lambda module, /, *inputs, **named: module(*inputs, **named),
+            static_argnums=[1 + position for position in argnums],
+            static_argnames=argnames,
+        )
         return partial(forward, nnx.clone(net))
 
     def jit_constants() -> Function:
         run = partial(model.run, model.weights)
-        constant = replace(pure(run), static_keys=model.static_keys, name=model.name)
+        constant = replace(model, run=pure(run).run, weights=None)
         return partial(constant.jitted(args, kwargs), None)
 
     jit_code, inputs = (_JIT_MODULE, "weights, x") if is_module(net) else (_JIT_FUNCTION, "x")
-    by_name = {"eager": Variant(eager(net), "y = net(x)")}
+    jit_code, given = jit_code.format(**static), inputs + static["values"]
+    by_name = {"eager": Variant(eager(net), "y = net(x{values})".format(**static))}
     if is_module(net):
-        by_name["nnx.jit"] = Variant(DeferredBuild(nnx_jit), _NNX_JIT, explained=whole)
-    by_name["jit"] = Variant(DeferredBuild(jit), f"{jit_code}\ny = fast({inputs})", explained=whole)
+        by_name["nnx.jit"] = Variant(
+            DeferredBuild(nnx_jit), _NNX_JIT.format(**static), explained=whole
+        )
+    by_name["jit"] = Variant(DeferredBuild(jit), f"{jit_code}\ny = fast({given})", explained=whole)
     ahead: DeferredBuild | str = DeferredBuild(compiled_ahead)
-    if any(model.static(args, kwargs)):
-        ahead = N_("it only takes arrays and numbers as arguments")
-    ahead_code = f"{jit_code}.lower({inputs}).compile()\ny = fast({inputs})"
+    if argnums or argnames:
+        ahead = N_("it takes no static arguments, whose values are part of the program")
+    ahead_code = f"{jit_code}.lower({given}).compile()\ny = fast({inputs})"
     by_name["compiled ahead"] = Variant(ahead, ahead_code, explained=whole)
     if include_expert:
-        by_name["jit constants"] = Variant(DeferredBuild(jit_constants), _CONSTANTS)
+        by_name["jit constants"] = Variant(
+            DeferredBuild(jit_constants), _CONSTANTS.format(**static)
+        )
         by_name["eager functions"] = functions(
             dense_layers(net), _LINEAR, _ACTIVATIONS, jnp.asarray, {"jax": jax, "jnp": jnp}
         )
     return by_name
+
+
+def _written(
+    net: Any, args: Args, kwargs: Kwargs, argnums: Sequence[int], argnames: Sequence[str]
+) -> dict[str, str]:
+    """The static arguments of a call as code: behind `x`, which stands for the other arguments."""
+    known = [parameter.name for parameter in parameters_of(net)]
+    by_name = {known[at] if at < len(known) else f"arg{at}": args[at] for at in argnums}
+    by_name |= {name: kwargs[name] for name in argnames}
+    given = repr(tuple(by_name)) if len(by_name) > 1 else "".join(map(repr, by_name))
+    return {
+        "static": f", static_argnames={given}" if by_name else "",
+        "names": "".join(f", {name}" for name in by_name),
+        "passed": "".join(f", {name}={name}" for name in by_name),
+        "values": "".join(f", {name}={value!r}" for name, value in by_name.items()),
+    }
 
 
 def dense_layers(net: Any) -> list[Layer] | None:
