@@ -8,7 +8,7 @@ if __name__ == "__main__" and not sys.flags.safe_path:
     # would be imported in its place. At the end, what a model needs of the user's is still found.
     sys.path.append(sys.path.pop(0))
 
-from argparse import SUPPRESS, ArgumentParser
+from argparse import SUPPRESS, ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -33,8 +33,16 @@ COMMANDS = {
     "verify": N_("check that an artifact is still what was saved"),
 }
 LANGUAGE = "--language"
-UNREADABLE = 2  # the exit status of argparse
+UNREADABLE, INTERRUPTED = 2, 130  # exit statuses: that of argparse, and of a shell
 FORMS = {"pair": "(net, x)", "triple": "(net, args, kwargs)"}
+USE = """\
+model.py:
+  def example():
+      return net, x
+
+python -m d2lhybrid compare model.py:example
+python -m d2lhybrid compare model.py:example --processes 6 --threads 1
+python -m d2lhybrid compare functions.py slow fast"""
 OF_VARIANTS = ("all", "with_references")
 
 
@@ -64,8 +72,8 @@ def _run(command: str, options: dict[str, Any]) -> int:
             result = run(**options)
             shown = result.to_json() if json else str(result)
     except KeyboardInterrupt as error:  # which may say what is known by then
-        print(f"d2lhybrid {command}: {error or _('interrupted')}", file=sys.stderr)
-        return 130
+        print(f"d2lhybrid {command}: {str(error) or _('interrupted')}", file=sys.stderr)
+        return INTERRUPTED
     except D2LHybridError as error:
         print(f"d2lhybrid {command}: {error}", file=sys.stderr)
         return 1
@@ -88,6 +96,8 @@ def _status(command: str, options: dict[str, Any], result: Any) -> int:
     """The exit status of a command that has a result."""
     if command == "verify":
         return {"proved": 0, "failed": 1, "not run": 3}[result.answer]
+    if command == "compare" and result.stopped == "interrupted":
+        return INTERRUPTED
     if command == "compare":
         return int(bool(options["functions"] and result.unavailable))
     return int(command == "doctor" and not result.ok)
@@ -200,6 +210,8 @@ def _parsers(speaking: "_Parser") -> tuple[_Parser, dict[str, _Parser]]:
 
 
 def _add_compare(comparing: ArgumentParser) -> None:
+    comparing.formatter_class = RawDescriptionHelpFormatter  # for the lines of the example
+    comparing.epilog = USE
     add: Callable[..., Any] = comparing.add_argument
     which = _(
         "a Python file, which runs once and can import from its own folder; or, as {example}, a "

@@ -46,14 +46,14 @@ def to_compare(
                 "Expected functions to compare, or one that returns a model and its input, as "
                 "{example}. Received: both."
             )
-        raise ArgumentError(text.format(example=EXAMPLE))
+        raise ArgumentError(text.format(example=f"{path}:example"))
     if not functions:
         called = example_in(file)
         return replace(called, function=variants(called, **options))
     if options:
         text = _("Expected a model, as {example}, for {options}. Received: functions.")
         given = ", ".join(option(name) for name in options)
-        raise ArgumentError(text.format(example=EXAMPLE, options=given))
+        raise ArgumentError(text.format(example=f"{path}:example", options=given))
     module = _imported(path)
     return {name: _function(module, name, path) for name in functions}
 
@@ -75,7 +75,7 @@ def example_in(file: str) -> Call:
             "Expected a function that returns a model and its input, as {example}. Received: "
             "{file!r}."
         )
-        raise ArgumentError(text.format(example=EXAMPLE, file=file))
+        raise ArgumentError(text.format(example=f"{file}:example", file=file))
     return _returned(_function(_imported(path), example, path), example, path)
 
 

@@ -80,7 +80,7 @@ def test_the_ways_to_run_the_model_of_an_example(example, capsys):
 
 
 def test_of_the_ways_to_run_a_model_a_machine_may_lack_some(monkeypatch, capsys):
-    lacking = SimpleNamespace(unavailable={"on chip": "there is no chip"})
+    lacking = SimpleNamespace(stopped="stable", unavailable={"on chip": "there is no chip"})
     monkeypatch.setattr(cli, "compare", Mock(return_value=lacking))
     assert cli.main(["compare", "my_model.py:example"]) == 0
     assert cli.main(["compare", "my-program.py", "f", "other"]) == 1
@@ -252,3 +252,9 @@ def test_an_interrupt_says_what_is_known(monkeypatch, capsys):
     monkeypatch.setattr(cli, "compare", Mock(side_effect=KeyboardInterrupt("two of three")))
     assert cli.main(["compare", "my-program.py", "f"]) == 130
     assert capsys.readouterr().err.endswith("d2lhybrid compare: two of three\n")
+    monkeypatch.setattr(cli, "compare", Mock(side_effect=KeyboardInterrupt))
+    assert cli.main(["compare", "my-program.py", "f"]) == 130
+    assert capsys.readouterr().err.endswith("d2lhybrid compare: interrupted\n")
+    some = SimpleNamespace(stopped="interrupted")
+    monkeypatch.setattr(cli, "compare", Mock(return_value=some))
+    assert cli.main(["compare", "my-program.py", "f"]) == 130
