@@ -142,13 +142,18 @@ def _returned(example: Callable[[], Any], name: str, file: str) -> Call:
     match returned:
         case Call():
             return returned
-        case (net, tuple(args), dict(kwargs)):
+        case (net, tuple(args), dict(kwargs)) if _is_model(net):
             return call(net, *args, **kwargs)
-        case (net, x):
+        case (net, x) if _is_model(net):
             return call(net, x)
     text = _("Expected {example} in {file} to return {pair} or {triple}. Received: {received}.")
     forms = {"pair": "(net, x)", "triple": "(net, args, kwargs)"}
     raise ArgumentError(text.format(**names, **forms, received=_described(returned)))
+
+
+def _is_model(net: Any) -> bool:
+    """Can it be called? A class is to be created first."""
+    return callable(net) and not isinstance(net, type)
 
 
 def _described(returned: Any) -> str:

@@ -31,6 +31,7 @@ SOURCES = {
         "def with_keywords():\n    return net, (jnp.ones(8),), {'scale': 3.0}\n"
         "def within():\n    return (lambda x: net(x, 2.0)), jnp.ones(8)\n"
         "def alone():\n    return net\n"
+        "def swapped():\n    return jnp.ones(8), net\n"
         "def three():\n    return net, jnp.ones(8), 3\n"
         "def failing():\n    raise ValueError('no data here')\n"
         "def unfit():\n    return net, jnp.ones(8), (1, 2)\n"
@@ -182,6 +183,7 @@ def test_it_runs_as_a_module():
         ("compare my_model.py:example alone", "Received: both"),
         ("compare my_model.py:exmaple", "Write 'example'."),
         ("compare my_model.py:alone", "return (net, x) or (net, args, kwargs). Received: function"),
+        ("compare my_model.py:swapped", "kwargs). Received: (ArrayImpl, function)"),
         ("compare my_model.py:three", "kwargs). Received: (function, ArrayImpl, int)"),
         ("compare my_model.py:unfit", "kwargs). Received: (function, ArrayImpl, tuple)"),
         ("compare my_model.py:failing", "Received: ValueError: no data here"),
@@ -190,7 +192,7 @@ def test_it_runs_as_a_module():
         ("compare my-program.py f --all", "for --all. Received: functions"),
         ("compare undefined.py f", "name 'torhc' is not defined (undefined.py, line 2)"),
         ("explain my_model.py", "Received: 'my_model.py'"),
-        ("explain my_model.py:failing", "no data here (my_model.py, line 16)"),
+        ("explain my_model.py:failing", "no data here (my_model.py, line 18)"),
         ("compare broken.py f", "SystemExit: no way"),
         ("compare helper.py total", "missing 1 required positional argument"),
         ("compare my-program.py f --time-limit 0", "above 0, such as --time-limit 10"),

@@ -18,6 +18,7 @@ from d2lhybrid.core.arguments import write_nearest
 from d2lhybrid.core.errors import ArgumentError, CannotBuildError
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.reader import typed
 from d2lhybrid.core.toolchain import import_uninterrupted
 from d2lhybrid.core.usage import kind_of
 from d2lhybrid.frameworks.formats import Format
@@ -496,5 +497,8 @@ def copied(net: Any, shared: dict[int, Any]) -> Any:
             "Expected a model that can be copied, so that yours stays unchanged. Received: "
             "{error}: {said}. Remove what cannot be copied, or compare functions: {example}."
         )
-        names = {"example": "compare({'eager': net, 'compiled': ...}, x)", "said": error}
+        example = typed(
+            "compare({'eager': net, 'compiled': ...}, x)", "compare FILE.py eager compiled"
+        )
+        names = {"example": example, "said": error}
         raise CannotBuildError(text.format(**names, error=type(error).__name__)) from error
