@@ -135,6 +135,10 @@ def print_table(heads: Sequence[str], rows: Sequence[Sequence[object]], group: s
     size  copy    sum
        8   1.5  12.25
     """
+    for row in rows:
+        if len(row) != len(heads):
+            text = _("Expected rows of {n} figures, one for each head. Received: {row}.")
+            raise errors.ArgumentError(text.format(n=len(heads), row=[*row]))
     first, second, *others = heads
     named = any(isinstance(row[0], str) for row in rows)
     columns = [f"{group}\n{second}" if group else second, *others]
@@ -182,7 +186,7 @@ def reveal(
 
 def _is_plain(actual: Any) -> TypeGuard[Mapping[str, Plain]]:
     """Whether there are no comparisons to reveal, and something else."""
-    if not isinstance(actual, Mapping) or not actual:
+    if not isinstance(actual, Mapping) or isinstance(actual, Comparison) or not actual:
         return False
     return not any(isinstance(value, Comparison) for value in actual.values())
 

@@ -109,3 +109,10 @@ def test_hints_install_from_where_the_package_lies(monkeypatch, tmp_path):
     assert toolchain.install_command("torch") == 'pip install "d2lhybrid[torch]"'
     (tmp_path / "pyproject.toml").touch()
     assert toolchain.install_command("torch") == f'pip install --editable "{tmp_path}[torch]"'
+
+
+def test_what_is_on_top_of_a_framework_has_a_line_and_is_no_fault_if_missing(without):
+    without("jax")
+    found = doctor("jax")
+    assert found.findings[3] == diagnosis.Finding("flax", "not installed: pip install flax")
+    assert found.ok

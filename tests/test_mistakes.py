@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import d2lhybrid as d2l
-from d2lhybrid import call, compare, explain, graph, measure, sweep, training, variants
+from d2lhybrid import call, compare, explain, graph, measure, sweep, teaching, training, variants
 from d2lhybrid.errors import ArgumentError, CallFailedError, D2LHybridError
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what compilers say of themselves
@@ -338,3 +338,18 @@ def test_a_message_that_announces_its_next_line_comes_with_it():
     x = jax.numpy.ones((4, 8))
     said = message(lambda: variants(lambda x: jax.lax.scan(lambda c, x: (c[0], x), x, x), x))
     assert "they differ: The input carry c" in said
+
+
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        (lambda r: teaching.reveal(r, {}), "by name, such as {"),
+        (lambda r: teaching.reveal({"net": r}, {"Net": 2}), "Write 'net'."),
+        (lambda _r: teaching.reveal({"a": np.ones(3)}, {}), "Received: ndarray for 'a'."),
+        (lambda _r: teaching.print_table(["a", "b"], [[1]]), "rows of 2 figures"),
+        (lambda r: r[["compiled"]], "Received: ['compiled']."),
+        (lambda r: compare({"a": sum}, [1], baseline=["a"]), "Received: ['a']."),
+    ],
+)
+def test_messages_of_the_chapters_helpers_and_labels_that_are_no_text(result, ask, said):
+    assert said in message(lambda: ask(result))

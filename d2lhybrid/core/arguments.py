@@ -302,7 +302,7 @@ def unknown_label(
 ) -> UnknownLabelError:
     """The error for a label that is not among the known ones, with the reason if there is one."""
     labels = tuple(known)
-    if label in unavailable:
+    if isinstance(label, str) and label in unavailable:
         text = _("{label!r} is not available: {reason}")
         message = text.format(label=label, reason=_(unavailable[label]))
     else:

@@ -12,15 +12,18 @@ def first_line(error: BaseException) -> str:
     """The message of an error in one line: its first, or the last if it contains a stack trace.
 
     A line that only announces the next, by a colon, comes with it. Colours, TensorFlow's names of
-    nodes, the place where Keras raised it and addresses of functions are left out.
+    nodes, the place where Keras raised it and addresses of functions and objects
+    are left out.
 
     >>> first_line(TypeError(f"cannot call {first_line}"))
     'cannot call first_line'
     >>> first_line(ValueError("The mismatches are:\\n  * input c[0]: a float, and an integer"))
     'The mismatches are: input c[0]: a float, and an integer'
+    >>> first_line(TypeError("no <a.Net object at 0x7f01> here"))
+    'no a.Net here'
     """
     text = re.sub(r"\x1b\[\d*m|\{\{[^}]*\}\} *| \[Op:\w+\] name: *", "", str(error)).strip()
-    text = re.sub(r"<function (\S+) at 0x[0-9a-f]+>", r"\1", text)
+    text = re.sub(r"<(?:function )?(\S+)(?: object)? at 0x[0-9a-f]+>", r"\1", text)
     has_stack_trace = "in user code:" in text or "Traceback" in text
     if text.startswith("Exception encountered when calling"):
         text = text.partition("\n")[2].strip()

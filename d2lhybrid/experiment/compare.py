@@ -355,7 +355,7 @@ def _labels(functions: Any, baseline: str | None, references: Any) -> tuple[str,
     known = [*functions, *_unavailable(functions)]
     if baseline is None:
         baseline = next(iter(functions))
-    elif baseline not in functions:
+    elif not isinstance(baseline, str) or baseline not in functions:
         raise unknown_label(baseline, functions, _unavailable(functions))
     if not isinstance(references, (tuple, list)) or any(label not in known for label in references):
         text = _("Expected references among {labels}, in a tuple. Received: {received!r}.")

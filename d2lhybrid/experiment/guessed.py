@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
+from d2lhybrid.core.arguments import write_nearest
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import count, gettext as _, names, number
+from d2lhybrid.core.usage import kind_of
 from d2lhybrid.display.table import Column, Table
 
 Plain = str | float  # numbers of NumPy, too
@@ -23,7 +25,8 @@ def require_guesses(guess: Any, actual: Mapping[str, Any], example: object) -> N
     for name in guess:
         if name not in actual:
             message = _("Expected guesses for {names}. Received: one for {received!r}.")
-            raise ArgumentError(message.format(names=names(map(repr, actual)), received=name))
+            said = message.format(names=names(map(repr, actual)), received=name)
+            raise ArgumentError(said + write_nearest(name, [*actual]))
 
 
 def in_words(actual: Mapping[str, Plain], guess: Mapping[str, Plain]) -> str:
@@ -64,9 +67,9 @@ def _are_words(actual: Mapping[str, Any]) -> bool:
     for name, value in actual.items():
         if not isinstance(value, str) and not _is_number(value):
             message = _(
-                "Expected comparisons, words or numbers. Received: {received!r} for {name!r}."
+                "Expected comparisons, words or numbers. Received: {received} for {name!r}."
             )
-            raise ArgumentError(message.format(received=value, name=name))
+            raise ArgumentError(message.format(received=kind_of(value), name=name))
     words = [value for value in actual.values() if isinstance(value, str)]
     numbers = [value for value in actual.values() if not isinstance(value, str)]
     if words and numbers:

@@ -60,12 +60,12 @@ def groups(results: Mapping[str, Comparison], guess: Mapping[str, float]) -> lis
 
 def _require_comparisons(results: Any) -> None:
     example = '{"ResNet, batch 1": compare(variants(net, x), x)}'
-    if not isinstance(results, Mapping) or not results:
+    if not isinstance(results, Mapping) or isinstance(results, Comparison) or not results:
         message = _(
             "Expected a dict of comparisons, words or numbers by name, such as {example}. "
             "Received: {received}."
         )
-        received = "{}" if isinstance(results, Mapping) else type(results).__name__
+        received = "{}" if results == {} else type(results).__name__
         raise ArgumentError(message.format(example=example, received=received))
     for name, result in results.items():
         if not isinstance(result, Comparison):
