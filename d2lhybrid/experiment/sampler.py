@@ -26,6 +26,7 @@ from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import leaves
 from d2lhybrid.experiment.cold_start import ColdStart, TimerFunction, time_cold_start
 from d2lhybrid.experiment.compilations import compiled_since, programs_compiled
+from d2lhybrid.experiment.donated import WithCopies, copies_for
 from d2lhybrid.experiment.measurement import METRICS, Measurement, Samples
 from d2lhybrid.experiment.provenance import Environment
 from d2lhybrid.frameworks import find_framework, loaded
@@ -71,6 +72,7 @@ class Sampler:
     page_faults: list[float] = field(default_factory=list)  # of a call, turn by turn
     _run: Callable[[], Any] = field(init=False)  # once it was called first
     _self_timed: SelfTimed | None = field(default=None, init=False)
+    _copies: WithCopies | None = field(default=None, init=False)  # if it deletes its arguments
     _compiled_by: tuple[Framework, ...] = field(default=(), init=False)  # who may compile in a call
 
     def call_first(self, build_timeout: float | None = None) -> Any:
@@ -82,13 +84,19 @@ class Sampler:
         """
         synchronize()  # some frameworks compile what they wait by
         before = programs_compiled(loaded())
-        started = time_cold_start(self.target, self.timer, build_timeout)
+        self._copies = copies_for(self.target)
+        target = self._copies.next() if self._copies else self.target
+        started = time_cold_start(target, self.timer, build_timeout)
         self.costs, self.disk_cache_hit = started.costs, started.disk_cache_hit
         if started.note:
             self.notes.append(_(started.note))
         function, args, kwargs = started.function, self.target.args, self.target.kwargs
         # As quick as people write it, f(x), but for 15 ns; f(*args, **kwargs) takes 30.
         self._run = partial(function, *args, **kwargs)
+        if self._copies:
+            self._run = self._copies.calling(function)
+            text = _("it donates arguments, so each call gets a copy, made outside the time")
+            self.notes.append(text)
         self._self_timed = function if isinstance(function, SelfTimed) else None
         if not self._self_timed:
             self.has_side_effects = isinstance(function, TrainingStep)
@@ -137,6 +145,14 @@ class Sampler:
         self.later_calls += calls
         return output
 
+    def get_ready(self, calls: int) -> None:
+        """Make what so many calls use up, if they use up anything; this is no part of their time.
+
+        Calls that are not made ready do it themselves.
+        """
+        if self._copies:
+            self._copies.get_ready(calls)
+
     def call_apart(self) -> Any:
         """Call once, which is no call that is measured."""
         return self._run()
@@ -164,6 +180,7 @@ class Sampler:
         if self._self_timed:
             self.later_calls += calls
             return {"throughput": float(self._self_timed.seconds_of(calls))}
+        self.get_ready(calls)
         synchronize()
         events = [(framework, framework.start_events()) for framework in self.waits_for]
         start = self.timer()
@@ -192,6 +209,7 @@ class Sampler:
         On a busy machine some calls are stopped in the middle. A mean would include these stops.
         """
         timer, run, times = self.timer, self._run, []
+        self.get_ready(calls)
         synchronize()
         for _turn in repeat(None, calls):
             start = timer()
@@ -252,7 +270,8 @@ class Sampler:
         """What was measured as a record."""
         times = self.samples(has_throughput)
         faults = [self.page_faults[turn] for turn in times.enough_undisturbed()]
-        is_counted = env.page_fault_seconds is not None and not self.runs_elsewhere
+        is_alone = not (self.runs_elsewhere or self._copies)  # whose copies would count, too
+        is_counted = env.page_fault_seconds is not None and is_alone
         return Measurement(
             label=self.label,
             build_seconds=self.costs.build_seconds,

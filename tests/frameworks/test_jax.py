@@ -1,5 +1,6 @@
 """What only JAX has: types that decide whether a call fits, static arguments, modes."""
 
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -360,3 +361,59 @@ def test_a_program_that_lacks_an_integer_says_how_to_make_it_static():
     assert 'static_argnames="n"' in result.unavailable["jit"]
     with pytest.raises(CallFailedError, match="static_argnames"):
         measure(jax.jit(repeated), X, 3)
+
+
+def twice(weights):
+    return weights * 2 + 1
+
+
+donated = jax.jit(twice, donate_argnums=0)
+
+
+def test_a_variant_that_donates_gets_copies_and_is_named():
+    weights = jnp.ones((100, 100))
+    functions = {
+        "donated": donated,
+        "eager": twice,
+        "by name": jax.jit(twice, donate_argnames="weights"),
+        "inside": lambda weights: donated(weights),
+    }
+    own = jnp.ones((100, 100))
+    result = compare(functions, weights, time_limit=0.5)
+    assert {*result} == {*functions}
+    assert not weights.is_deleted()
+    notes = {row.label: row.note or "" for row in result.rows}
+    that_donate = [label for label, note in notes.items() if "donates" in note]
+    assert that_donate == ["donated", "by name", "inside"]
+    assert result.why("donated").cause
+    assert compare({"own": call(donated, own)}, time_limit=0.2)
+    assert measure(donated, weights, time_limit=0.2).note
+    explain(donated, weights)
+    graph(donated, weights)
+    assert not weights.is_deleted()
+    assert not own.is_deleted()
+
+
+def test_copies_for_donation_are_outside_the_time(monkeypatch):
+    framework, weights = get("jax"), jnp.ones((1000, 1000))
+    copy_arguments = framework.copy_arguments
+
+    def slow(*call):
+        time.sleep(0.02)
+        return copy_arguments(*call)
+
+    monkeypatch.setattr(framework, "copy_arguments", slow, raising=False)
+    assert measure(donated, weights, time_limit=0.2).median < 0.01
+
+
+def test_donation_is_seen_in_another_process():
+    weights = jnp.ones((10, 10))
+    result = compare({"donated": donated}, weights, time_limit=0.2, processes=1, why=False)
+    assert "donates" in result["donated"].note
+
+
+def test_an_array_that_was_donated_unseen():
+    weights = jnp.ones((100, 100))
+    functions = {"unseen": lambda w: jax.jit(twice, donate_argnums=0)(w), "eager": twice}
+    with pytest.raises(CallFailedError, match="donated this array"):
+        compare(functions, weights, time_limit=0.2, why=False)

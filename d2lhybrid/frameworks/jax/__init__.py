@@ -147,6 +147,16 @@ class JAX(FolderFramework):
 
         return device.warnings(model, args, kwargs)
 
+    def donates(self, function: Function) -> bool:
+        from d2lhybrid.frameworks.jax import causes
+
+        return causes.donates(function)
+
+    def copy_arguments(self, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+        from d2lhybrid.frameworks.jax import device
+
+        return device.spare(args, kwargs)
+
     def hint(self, error: Exception) -> str:
         from d2lhybrid.frameworks.jax import causes
 

@@ -27,7 +27,7 @@ from d2lhybrid.frameworks.jax.modules import (
     traceable,
     traced,
 )
-from d2lhybrid.frameworks.variant import Args, Function, Kwargs
+from d2lhybrid.frameworks.variant import Args, DeferredBuild, Function, Kwargs, TrainingStep
 from d2lhybrid.graphs.explanation import Finding
 
 _MOST_DIFFERENCES = 2  # between two calls, that a reason lists
@@ -58,8 +58,20 @@ def is_compiled(function: Function) -> bool:
     )
 
 
+def donates(function: Function) -> bool:
+    """Does it, or something that it calls? What we build keeps the arguments that it gets."""
+    if isinstance(function, DeferredBuild | TrainingStep):
+        return False
+    return any(private.donates(part) for part in filter(is_jitted, callables_in(function)))
+
+
 def hint(error: Exception) -> str:
-    """What to write if the code of a compiled function needs the value of an argument."""
+    """What to write if compiled code needs the value of an argument, or if an array is gone."""
+    if "deleted or donated" in str(error):
+        return _(
+            "Something called before has donated this array, which deletes it. Compile it outside "
+            "the function that calls it, so that it can be seen, or pass it a copy."
+        )
     needs_value = jax.errors.ConcretizationTypeError, jax.errors.TracerIntegerConversionError
     if not isinstance(error, needs_value):
         return ""

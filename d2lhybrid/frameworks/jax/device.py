@@ -110,14 +110,14 @@ def snapshot(models: Sequence[Any]) -> Iterable[Callable[[], Any]]:
     return [partial(nnx.update, module, nnx.state(nnx.clone(module))) for module in modules]
 
 
-def _spare(args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+def spare(args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
     """Copies of the arrays: a function may donate its arguments, which deletes them."""
     copied: tuple[Args, Kwargs] = jax.tree.map(_copy, (args, kwargs))
     return copied
 
 
 def infer(model: Function, args: Args, kwargs: Kwargs) -> Any:
-    args, kwargs = _spare(args, kwargs)
+    args, kwargs = spare(args, kwargs)
     return inference(model)(*args, **kwargs)
 
 

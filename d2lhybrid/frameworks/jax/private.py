@@ -53,6 +53,12 @@ def static_arguments(model: Any) -> tuple[int | str, ...]:
     return (*getattr(info, "static_argnums", ()), *getattr(info, "static_argnames", ()))
 
 
+def donates(model: Any) -> bool:
+    """Did the user tell ``jax.jit`` to donate arguments of this? No if JAX doesn't tell."""
+    info = _jit_info(model)
+    return bool(getattr(info, "donate_argnums", ()) or getattr(info, "donate_argnames", ()))
+
+
 def compiler_options(model: Any) -> dict[str, Any]:
     """XLA's options that the user gave ``jax.jit`` for this function; none if JAX doesn't tell."""
     return dict(getattr(_jit_info(model), "compiler_options_kvs", ()))

@@ -23,7 +23,21 @@ def reduce(obj: Any) -> Any:
     """Functions with a gradient of the user's are objects that need an argument to be made."""
     if isinstance(obj, jax.custom_vjp | jax.custom_jvp):
         return object.__new__, (type(obj),), vars(obj)
+    if isinstance(obj, type(jax.jit(len))):
+        state = obj.__getstate__(), dict(vars(obj))
+        return _new, (type(obj),), state, None, None, _set_jitted
     return NotImplemented
+
+
+def _new(kind: Any) -> Any:
+    return kind.__new__(kind)
+
+
+def _set_jitted(function: Any, state: tuple[Any, dict[str, Any]]) -> None:
+    """What ``jax.jit`` returned also has attributes, by which it is known; JAX leaves them out."""
+    own, attributes = state
+    function.__setstate__(own)
+    vars(function).update(attributes)
 
 
 def settings() -> Mapping[str, Any]:
