@@ -56,7 +56,6 @@ def settings(language: str, languages: Sequence[str], repository: str, conf: str
         "html_css_files": ["site.css"],
         "html_js_files": [("site.js", {"defer": "defer"})],
         "html_sidebars": {"**": [f"sidebar/{name}.html" for name in _SIDEBAR]},
-        "html_show_search_summary": False,  # it asks for every page, which files cannot
         "html_search_scorer": str(_HERE / "scorer.js"),
         "html_math_renderer": "mathml",
         "html_copy_source": False,

@@ -16,7 +16,6 @@ from website.repository import Repository
 from website.transforms import relative
 from website.words import in_english, words
 
-_LAB = "http://localhost:8888/lab/tree/"  # where `make lab` serves the notebooks, if it can
 _MAIN = '<article role="main"'  # how the main part of the theme's page begins
 # What the theme's templates say without asking for a translation.
 _FIXED = ("theme_light_dark", "theme_navigation", "theme_contents", "theme_made", "theme_hidden")
@@ -67,9 +66,11 @@ class Around:
             return []
         path, hint = self.key.path.as_posix(), self.words["jupyterlab_hint"]
         file = "../" * (self.name.count("/") + 1) + path
+        # Nobody knows where the reader's JupyterLab answers before site.js has looked for it.
+        how_to_run = f"{self.to(f'{self.language}/index')}#run"
         found = [
             {"name": self.words["download"], "href": file, "download": self.key.path.name},
-            {"name": "JupyterLab", "href": _LAB + path, "lab": path, "title": hint},
+            {"name": "JupyterLab", "href": how_to_run, "lab": path, "title": hint},
         ]
         if self.repository and (colab := self.repository.colab(path)):
             found.append({"name": "Colab", "href": colab})

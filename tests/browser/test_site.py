@@ -176,6 +176,7 @@ def test_pages_can_be_read_as_files(visit):
     choose(page, "language", "zh")
     search(page, "延迟计算")
     assert "mxnet/limits" in results(page)
+    assert page.locator(".context").count() == 0  # files cannot read others
 
 
 # The search.
@@ -215,3 +216,34 @@ def test_search_finds_the_pages_that_have_a_word(visit, language, typed, written
     assert page.locator(".search-summary").inner_text() == sentence
     page.locator("#search-results ul.search a").first.click()
     page.wait_for_url(f"**/{language}/{found[0]}.html*")
+
+
+@pytest.mark.parametrize(
+    ("language", "typed", "marks"),
+    [
+        ("en", "graph breaks", {"graph", "break"}),
+        ("pt", "compilacao", {"compilação"}),
+        ("zh", "图中断", {"图中断"}),
+        ("ja", "コンパイラ", {"コンパイラ"}),
+    ],
+)
+def test_search_shows_what_a_page_says_with_the_words_marked(visit, language, typed, marks):
+    page = visit(f"{language}/index.html")
+    search(page, typed)
+    found = page.locator("#search-results ul.search > li")
+    excerpts = page.locator("#search-results ul.search > li > .context")
+    page.wait_for_function(
+        "() => document.querySelectorAll('#search-results li .context').length > 5"
+    )
+    page.wait_for_load_state("networkidle")
+    assert excerpts.count() == found.count()
+    for excerpt in excerpts.all():
+        assert 0 < len(excerpt.inner_text()) <= 210
+        assert excerpt.locator("mark").count() > 0
+    marked = {text.lower() for text in excerpts.locator("mark").all_inner_texts()}
+    assert all(any(word in text for text in marked) for word in marks)
+    # It is what the page says.
+    text = excerpts.first.inner_text().strip("… ")
+    found.first.locator("a").click()
+    page.wait_for_url(f"**/{language}/**.html*")
+    assert text in " ".join(page.locator("article").text_content().split())

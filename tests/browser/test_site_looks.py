@@ -22,6 +22,8 @@ OUTSIDE = """() => {
     .map((e) => e.outerHTML.slice(0, 120));
 }"""
 CUT = "all => all.filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)"
+LABELS = """rows => rows.map(row => [...row.cells].slice(1)
+  .filter(cell => cell.textContent.trim()).map(cell => cell.dataset.head))"""
 PAGES = [
     "",
     *(f"{language}/index.html" for language in LANGUAGES),
@@ -79,7 +81,48 @@ def test_a_table_on_a_phone_is_a_list(visit, language):
         assert 0 <= box["left"] <= box["right"] <= PHONE
     empty = page.locator("table.listed td.nothing")
     assert empty.count() > 0
-    assert set(empty.evaluate_all("all => all.map(e => getComputedStyle(e).display)")) == {"none"}
+    assert not any(one.is_visible() for one in empty.all())
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_on_a_phone_every_figure_has_its_label_and_a_table_fits_in_a_screen_and_a_half(
+    visit, language
+):
+    for path in ("pytorch/hybridize", "jax/faster", "mxnet/hybridize"):
+        page = visit(f"{language}/{path}.html", **ON_A_PHONE | {"width": 390})
+        assert page.locator("table.dense").count() > 0
+        for table in page.locator("table.dense").all():
+            rows = table.locator("tbody tr").evaluate_all(LABELS)
+            assert all(all(row) and len(set(row)) == len(row) for row in rows)
+        # Also with the sentences below it, and where it lies in a fold.
+        boxes = page.locator(".text_html:has(> div > table.dense)")
+        assert boxes.count() > 0
+        for box in boxes.all():
+            assert box.evaluate("e => e.offsetHeight") <= 1.5 * 844
+
+
+def test_a_heading_of_two_lines_is_read_as_two_words(visit):
+    page = visit("en/jax/faster.html", **ON_A_PHONE)
+    page.wait_for_selector("table.dense", state="attached")
+    labels = {
+        label for row in page.locator("table.dense tbody tr").evaluate_all(LABELS) for label in row
+    }
+    wanted = {"latency\nratio", "throughput\nratio", "latency\ntime", "cold start"}
+    assert wanted | {"latency\nverdict", "throughput\neager"} <= labels
+    assert not [label for label in labels if "throughput" in label and "cold" in label]
+
+
+@pytest.mark.parametrize("width", [1280, WIDE])
+def test_the_contents_of_a_chapter_stand_beside_it(visit, width):
+    page = visit("pt/pytorch/hybridize.html", width=width)
+    text, contents = (
+        page.locator("article").bounding_box(),
+        page.locator(".toc-tree").bounding_box(),
+    )
+    assert text["x"] + text["width"] < contents["x"]
+    assert contents["x"] + contents["width"] <= width
+    assert text["width"] > 700
+    assert not page.locator(".toc-content-icon").is_visible()
 
 
 @pytest.mark.parametrize("width", [PHONE, WIDE])

@@ -180,27 +180,36 @@
 
   // A table that is too wide for a phone becomes a list: a block for each row, each cell labelled.
   const NARROW = matchMedia("(max-width: 40em)");
-  const headOf = (cell) => cell.innerText.trim().split(/\s*\n\s*/).join(" "); // it may have two lines
+  const linesOf = (cell) => [...cell.childNodes].map((n) => n.textContent.trim()).filter(Boolean);
+  // What several columns share stands above the first of them alone: "latency" above "verdict", and
+  // not above the "ratio" and "time" that follow, which "throughput" has too.
   const headsOf = (table) => {
-    const rows = [...(table.tHead?.rows ?? [])].map((row) =>
-      [...row.cells].flatMap((cell) => Array(cell.colSpan).fill(headOf(cell))),
-    );
-    const last = rows.at(-1) ?? []; // above it may stand what several columns share
-    return last.map((_, at) => rows.map((row) => row[at]).filter(Boolean).join(" · "));
+    const heads = [...(table.tHead?.rows[0]?.cells ?? [])].map(linesOf);
+    const isTwice = (name) => (one, _at, all) => all.filter((other) => name(other) === name(one)).length > 1;
+    const ends = heads.map(isTwice((lines) => lines.at(-1)));
+    const wholes = heads.map(isTwice((lines) => lines.join("\n")));
+    let group = [];
+    return heads.map((lines, at) => {
+      if (!wholes[at]) group = ends[at] ? lines.slice(0, -1) : [];
+      return [...new Set([...group, ...lines])].join("\n");
+    });
   };
   const fitTables = () => {
     for (const table of document.querySelectorAll(".cell_output .text_html table")) {
       const box = table.parentElement; // what scrolls
-      table.classList.remove("listed");
+      table.classList.remove("listed", "dense");
       if (!NARROW.matches || box.scrollWidth <= box.clientWidth) continue;
       const heads = headsOf(table);
       if (!heads.length) continue;
-      for (const row of table.querySelectorAll("tbody tr"))
-        [...row.cells].forEach((cell, at) => {
-          cell.dataset.head = cell.colSpan > 1 ? "" : heads[at] || "";
-          cell.classList.toggle("nothing", !cell.textContent.trim());
-        });
+      const cells = [...table.querySelectorAll("tbody td")];
+      for (const cell of cells) {
+        cell.dataset.head = heads[cell.cellIndex] || "";
+        cell.classList.toggle("nothing", !cell.textContent.trim());
+      }
       table.classList.add("listed");
+      // Figures stand beside one another, sentences below one another.
+      const figures = cells.filter((cell) => cell.cellIndex > 0);
+      table.classList.toggle("dense", figures.every((cell) => cell.style.whiteSpace === "nowrap"));
     }
   };
 
