@@ -174,7 +174,7 @@ def test_pages_can_be_read_as_files(visit):
     page.locator("article a", has_text="MXNet").first.click()
     page.wait_for_url("file://**/ja/mxnet/hybridize.html")
     choose(page, "language", "zh")
-    search(page, "延迟计算")
+    search(page, "重新编译")
     assert "mxnet/limits" in results(page)
     assert page.locator(".context").count() == 0  # files cannot read others
 
@@ -194,8 +194,8 @@ def pages_with(language, word):
 @pytest.mark.parametrize(
     ("language", "typed", "written"),
     [
-        *(("zh", word, word) for word in ("追踪", "图中断", "延迟计算")),
-        *(("ja", word, word) for word in ("コンパイル", "遅延計算", "fullgraph")),
+        *(("zh", word, word) for word in ("追踪", "图中断", "重新编译")),
+        *(("ja", word, word) for word in ("コンパイル", "定数畳み込み", "fullgraph")),
         # Other forms of a word.
         *(("en", "serializing", "Serialization"), ("pt", "compilacao", "compilação")),
         *(("zh", "compiling", "compile"), ("ja", "ＰｙＴｏｒｃｈ", "PyTorch")),

@@ -380,6 +380,13 @@
     });
   };
 
+  // Sphinx marks what was searched for, and fails where a drawing has the words in its title.
+  const keepTitlesUnmarked = () => {
+    for (const title of document.querySelectorAll("svg :is(title, desc)"))
+      title.classList.add("nohighlight");
+  };
+
+  keepTitlesUnmarked();
   noteChoices();
   useChoices();
   showStart();
