@@ -80,6 +80,7 @@ def comparison(
         "unavailable": {},
         "references": (),
         "deprecated": (),
+        "other_runtimes": (),
         "checked": True,
         "seed": 1,
         "stopped": "clear",

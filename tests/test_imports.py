@@ -13,7 +13,7 @@ from d2lhybrid.frameworks import known
 PACKAGE = ROOT / "d2lhybrid"
 HEAVY = (
     *("torch", "tensorflow", "jax", "mxnet", "matplotlib", "pandas", "scipy", "IPython", "tqdm"),
-    *("psutil", "networkx", "onnxruntime"),
+    *("psutil", "networkx", "onnxruntime", "ai_edge_litert"),
 )
 # From the top to the bottom. A module imports from its own folder and from the floors below;
 # of the other folders and modules on its floor, only from those that stand in one group with it.
@@ -32,6 +32,7 @@ FOLDERS = {
     "keras": "frameworks/tensorflow/",
     "flax": "frameworks/jax/",
     "onnxruntime": "frameworks/torch/",
+    "ai_edge_litert": "frameworks/tensorflow/",
 }
 
 

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,14 @@ def import_uninterrupted(name: str) -> Any:
         return import_module(name)
     with uninterrupted():
         return import_module(name)
+
+
+def why_not_installed(packages: Sequence[str], extra: str) -> str:
+    """Why another runtime can't be compared, with what installs it; empty if it can be."""
+    if all(find_spec(package) for package in packages):
+        return ""
+    text = _("it is another runtime, often a faster one, and isn't installed: {command}")
+    return text.format(command=install_command(extra))
 
 
 def require(package: str, extra: str) -> Any:

@@ -1,9 +1,9 @@
 """What to use, by the rows of a comparison."""
 
-from d2lhybrid.core.i18n import gettext as _, names, ngettext, noop as N_, number
+from d2lhybrid.core.i18n import gettext as _, names, ngettext, noop as N_, number, sentences
 from d2lhybrid.core.reader import option
 from d2lhybrid.core.stats import FEWEST
-from d2lhybrid.display.table import NEVER, calls, percent
+from d2lhybrid.display.table import NEVER, calls, percent, seconds
 from d2lhybrid.experiment.rows import Row, Rows
 
 # By the verdict on the fastest alternative.
@@ -36,7 +36,8 @@ def advice(rows: Rows) -> str:
     2. References are programs to compare the variants with. They are never recommended.
     3. What its makers have deprecated is never recommended either, however fast it is: the advice
        is what the comparison would give without it. If the baseline is deprecated, the advice is
-       never to stay with it.
+       never to stay with it. Another runtime is recommended like any variant; a second sentence
+       says that it is one, and names what to use without it.
     4. Among the variants that are faster than the baseline and pay off their cold start, the best
        is the one with the highest ratio. The comparison cannot separate it from those whose
        interval overlaps its interval, so of all these, use the one that pays off soonest.
@@ -63,8 +64,13 @@ def advice(rows: Rows) -> str:
 
 def best(rows: Rows) -> Row | None:
     """The variant to use in place of the baseline by rules 1 to 4 of `advice`, if there is one."""
-    faster = [row for row in _choice(rows) if row.pays_after not in (None, NEVER)]
-    if rows.busy or not faster:
+    return None if rows.busy else _best_of(_choice(rows))
+
+
+def _best_of(choice: list[Row]) -> Row | None:
+    """The best of these by rule 4, if one is faster than the baseline and pays off."""
+    faster = [row for row in choice if row.pays_after not in (None, NEVER)]
+    if not faster:
         return None
     top = max(faster, key=lambda row: row.latency.ratio)
     close = [row for row in faster if row.latency.interval[1] >= top.latency.interval[0]]
@@ -93,18 +99,50 @@ def what_helps(rows: Rows) -> str:
 
 
 def _use(row: Row, rows: Rows) -> str:
-    if row.pays_after == 1:
+    if row.pays_after == 1 and row.build_seconds:
+        text = _(
+            "Use {label}: it is {ratio} times as fast as {baseline} from the first call on; after "
+            "{more} calls with its build of {build}."
+        )
+    elif row.pays_after == 1:
         text = _("Use {label}: it is {ratio} times as fast as {baseline} from the first call on.")
+    elif row.build_seconds:
+        text = _(
+            "Use {label}: it is {ratio} times as fast as {baseline} and pays off its cold "
+            "start after {calls} calls; {more} with its build of {build}."
+        )
     else:
         text = _(
             "Use {label}: it is {ratio} times as fast as {baseline} and pays off its cold "
             "start after {calls} calls."
         )
-    return text.format(
+    text = text.format(
         label=row.label,
         ratio=number(row.latency.ratio),
         baseline=rows.baseline.label,
         calls=calls(row.pays_after),
+        more=calls(row.pays_after_with_build),
+        build=seconds(row.build_seconds or 0.0),
+    )
+    return sentences(text, _about_runtime(row, rows)) if row.other_runtime else text
+
+
+def _about_runtime(row: Row, rows: Rows) -> str:
+    """That this one is another runtime, and what to use without it."""
+    own = _best_of([other for other in _choice(rows) if not other.other_runtime])
+    text = _("{label} is another runtime; without one, stay with {baseline}.")
+    if own is not None:
+        text = _(
+            "{label} is another runtime; without one, use {own}, which is {ratio} times as fast as "
+            "{baseline}."
+        )
+    elif rows.baseline.deprecated:
+        text = _("{label} is another runtime.")
+    return text.format(
+        label=row.label,
+        own=own.label if own else "",
+        ratio=number(own.latency.ratio if own else 1),
+        baseline=rows.baseline.label,
     )
 
 

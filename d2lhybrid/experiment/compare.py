@@ -180,6 +180,7 @@ def compare(
         margin=float(_number("margin", margin)),
         references=references,
         deprecated=callables.deprecated if is_variants else (),
+        other_runtimes=callables.other_runtimes if is_variants else (),
         unavailable=_unavailable(callables),
         build_timeout=_build_timeout(build_timeout),
         timer=_timer(timer),

@@ -67,8 +67,9 @@ class Comparison(Result, Mapping[str, Measurement]):
 
     Sample i of every measurement is from round i, and so is sample i of `baseline_repeat`, the
     baseline's second turn in that round, which gives the noise floor. `unavailable` says why a
-    variant was not measured. `references` are programs to compare with, not to choose from, and
-    `deprecated` the variants that their makers have deprecated. `stopped` is 'clear', 'limit' or
+    variant was not measured. `references` are programs to compare with, not to choose from,
+    `deprecated` the variants that their makers have deprecated, and `other_runtimes` those that run
+    in a package other than the framework. `stopped` is 'clear', 'limit' or
     'interrupted'; `limit_needed` is the time limit, in seconds, that six rounds would have needed,
     or None if there are six. `compilers_started` holds the seconds that it took to start a compiler
     before the first variant, by its name, if this process had not started it yet.
@@ -100,6 +101,7 @@ class Comparison(Result, Mapping[str, Measurement]):
     unavailable: dict[str, str] = field(hash=False)
     references: tuple[str, ...]
     deprecated: tuple[str, ...]
+    other_runtimes: tuple[str, ...]
     checked: Seconds | bool
     seed: int
     stopped: str
@@ -323,11 +325,15 @@ class Comparison(Result, Mapping[str, Measurement]):
         return decide_verdict(interval, self.floor_of(metric), self.margin)
 
     @usage("break_even('compiled')")
-    def break_even(self, label: str) -> float | None:
+    def break_even(self, label: str, *, with_build: bool = False) -> float | None:
         """Calls after which this one has paid off its cold start.
 
         A process pays for loading and for the first call; what is compiled ahead of time is built
         once for all processes. It gains with each call that it waits for.
+
+        Args:
+            label: the variant.
+            with_build: also count what is built once, as if there were only this process.
 
         Returns:
             An integer; ``math.inf`` if it never does, because it isn't faster; None if that
@@ -339,6 +345,8 @@ class Comparison(Result, Mapping[str, Measurement]):
         mine, base = self[label], self[self.baseline]
         saved = base.median - mine.median
         extra = mine.cold_seconds - base.cold_seconds
+        if with_build:
+            extra += (mine.build_seconds or 0.0) - (base.build_seconds or 0.0)
         return 1 + max(0, math.ceil(extra / saved)) if saved > 0 else None
 
     @cached_property
@@ -372,10 +380,13 @@ class Comparison(Result, Mapping[str, Measurement]):
 
     def _row(self, m: Measurement) -> Row:
         role = self._role(m.label)
+        is_variant = role == "variant"
+        is_built = is_variant and m.build_seconds is not None
         return Row(
             m.label,
             role=role,
             deprecated=m.label in self.deprecated,
+            other_runtime=m.label in self.other_runtimes,
             is_busy=self.is_busy(m.label),
             times={
                 metric: self._times(m, metric)
@@ -386,7 +397,8 @@ class Comparison(Result, Mapping[str, Measurement]):
             load_seconds=m.load_seconds,
             first_seconds=m.first_seconds,
             cold_seconds=m.cold_seconds,
-            pays_after=self.break_even(m.label) if role == "variant" else None,
+            pays_after=self.break_even(m.label) if is_variant else None,
+            pays_after_with_build=self.break_even(m.label, with_build=True) if is_built else None,
             disk_cache_hit=m.disk_cache_hit,
             page_faults=m.page_faults,
             page_fault_share=m.page_fault_share,
@@ -527,7 +539,8 @@ class Comparison(Result, Mapping[str, Measurement]):
         """A pandas data frame with a row per variant; raises MissingPackageError without pandas.
 
         Times are in seconds per call, and ratios above 1 are faster. `pays_after` is also missing
-        if a cold start never pays off. `compilations_per_call` counts the calls after the first.
+        if a cold start never pays off, and `pays_after_with_build` if nothing was
+        built ahead of time. `compilations_per_call` counts the calls after the first.
         The columns after it were filled in after the rounds, for the variants that needed them: the
         operations recorded for a call, the steps that run for them and how many of these are
         contractions, and what entering compiled code takes, compared with eager code.

@@ -62,6 +62,7 @@ class Experiment:
     margin: float = stats.MARGIN
     references: tuple[str, ...] = ()
     deprecated: tuple[str, ...] = ()
+    other_runtimes: tuple[str, ...] = ()
     unavailable: Mapping[str, str] = field(default_factory=dict)
     build_timeout: float | None = None
     timer: TimerFunction = perf_counter
@@ -135,6 +136,9 @@ class Experiment:
             unavailable=dict(rounds.unavailable),
             references=tuple(label for label in self.references if label in rounds.samplers),
             deprecated=tuple(label for label in self.deprecated if label in rounds.samplers),
+            other_runtimes=tuple(
+                label for label in self.other_runtimes if label in rounds.samplers
+            ),
             checked=self.check,
             seed=self.seed,
             stopped=self.stopped,

@@ -43,6 +43,7 @@ def join(
         unavailable=reasons | dict(unavailable),
         references=tuple(label for label in first.references if label in labels),
         deprecated=tuple(label for label in first.deprecated if label in labels),
+        other_runtimes=tuple(label for label in first.other_runtimes if label in labels),
         checked=first.checked,
         seed=seed,
         stopped=stopped or ("limit" if "limit" in reasons_to_stop else "clear"),

@@ -17,7 +17,7 @@ from d2lhybrid.core.i18n import count, gettext as _, ngettext, noop as N_, sente
 from d2lhybrid.display.table import percent, seconds, span
 from d2lhybrid.experiment.provenance import Environment, stamp
 
-VERSION = 5  # of the schema
+VERSION = 6  # of the schema
 # What is timed, and the words for it.
 METRICS = {
     "latency": N_("latency"),

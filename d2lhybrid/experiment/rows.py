@@ -70,8 +70,10 @@ class Times:
 class Row:
     """A variant: its times by metric and what it costs once, or the `reason` why it was not run.
 
-    `role` is 'baseline', 'variant' or 'reference'. `pays_after` is the number of calls after which
-    it has paid off its cold start, ``math.inf`` if it never does, None if that is not known.
+    `role` is 'baseline', 'variant' or 'reference'. An `other_runtime` isn't the framework.
+    `pays_after` is the number of calls after which it has paid off its cold start, ``math.inf`` if
+    it never does, None if that is not known; `pays_after_with_build` is the same with its build
+    counted, and None if nothing was built.
     `is_busy` is true if other programs held it up too often for a verdict. `page_fault_share` is
     the part of its time that new memory takes, None where nobody tells. `first_compilations` are
     the programs that its first call compiled, `later_compilations` those of the `later_calls`
@@ -81,6 +83,7 @@ class Row:
     label: str
     role: str = "variant"
     deprecated: bool = False
+    other_runtime: bool = False
     is_best: bool = False
     is_busy: bool = False
     times: Mapping[str, Times] = field(default_factory=dict, hash=False)
@@ -89,6 +92,7 @@ class Row:
     first_seconds: float | None = None
     cold_seconds: float | None = None
     pays_after: float | None = None
+    pays_after_with_build: float | None = None
     disk_cache_hit: bool = False
     page_faults: float | None = None
     page_fault_share: float | None = None
@@ -101,8 +105,8 @@ class Row:
 
     @property
     def name(self) -> str:
-        """The label as it is shown, with a word if it is deprecated."""
-        return named(self.label, self.deprecated)
+        """The label as it is shown, with a word if it is deprecated or another runtime."""
+        return named(self.label, self.deprecated, self.other_runtime)
 
     @property
     def latency(self) -> Times:
@@ -189,8 +193,11 @@ class Rows:
         return bool(felt and self.variants)
 
 
-def named(label: str, deprecated: bool) -> str:
-    """The label as it is shown, with a word if it is deprecated."""
+def named(label: str, deprecated: bool, other_runtime: bool = False) -> str:
+    """The label as it is shown, with a word if it is deprecated or another runtime."""
+    if other_runtime:
+        # Translators: a way to run a model in a package other than its framework
+        return _("{label} (another runtime)").format(label=label)
     # Translators: a way to run a model that its makers have deprecated
     return _("{label} (deprecated)").format(label=label) if deprecated else label
 

@@ -13,7 +13,7 @@ from d2lhybrid.experiment.advice import advice, what_helps
 from d2lhybrid.experiment.facts import Facts
 from d2lhybrid.experiment.measurement import METRICS
 from d2lhybrid.experiment.provenance import stamp
-from d2lhybrid.experiment.rows import VERDICTS, Row, Rows, Times, named, not_run, verdict_in_words
+from d2lhybrid.experiment.rows import VERDICTS, Row, Rows, Times, not_run, verdict_in_words
 from d2lhybrid.experiment.why import shown_reasons
 from d2lhybrid.frameworks.variant import NOTHING_COMPILED
 
@@ -295,10 +295,24 @@ def _columns_paid_once(rows: Rows) -> Iterator[TableColumn]:
         )
     if rows.cold_start_is_felt:
         yield TableColumn(Column(_("cold start")), _cold_start_cell)
-        yield TableColumn(
-            Column(_("pays after")),
-            lambda row: calls(row.pays_after) if row.role == "variant" else "",
-        )
+        head = _("pays after")
+        if any(map(_shows_build, rows)):
+            # Translators: below "pays after", for the number in parentheses in that column
+            head = f"{head}\n{_('(with its build)')}"
+        yield TableColumn(Column(head), _pays_after_cell)
+
+
+def _shows_build(row: Row) -> bool:
+    """Does its build change after how many calls it pays off?"""
+    return row.pays_after not in (None, NEVER) and row.pays_after_with_build is not None
+
+
+def _pays_after_cell(row: Row) -> str:
+    """The calls, then in parentheses what they would be with its build counted."""
+    if row.role != "variant":
+        return ""
+    with_build = f" ({calls(row.pays_after_with_build)})" if _shows_build(row) else ""
+    return calls(row.pays_after) + with_build
 
 
 def _cold_start_cell(row: Row) -> str:
@@ -355,9 +369,7 @@ def metrics_of(comparisons: Sequence[Rows]) -> list[str]:
 
 def names_of(comparisons: Sequence[Rows]) -> dict[str, str]:
     """By its label, what each variant that was run in some of them is called."""
-    measured = [row for rows in comparisons for row in rows.measured]
-    deprecated = {row.label for row in measured if row.deprecated}
-    return {row.label: named(row.label, row.label in deprecated) for row in measured}
+    return {row.label: row.name for rows in comparisons for row in rows.measured}
 
 
 def narrow_table(rows: Sequence[Row], metrics: Sequence[str], cold_starts: bool) -> Table:
@@ -411,6 +423,7 @@ def _row_summary(row: Row, is_queued: bool) -> dict[str, Any]:
         "verdict": latency.verdict,
         "reference": row.role == "reference",
         "deprecated": row.deprecated,
+        "other_runtime": row.other_runtime,
         "latency": latency.seconds,
         "throughput": throughput.seconds if is_queued else None,
         "ratio": _finite(latency.ratio),
@@ -418,7 +431,8 @@ def _row_summary(row: Row, is_queued: bool) -> dict[str, Any]:
         "high": _finite(high),
         "throughput_ratio": _finite(throughput.ratio) if is_queued else None,
         "cold": row.cold_seconds,
-        "pays_after": None if row.pays_after is None else _finite(row.pays_after),
+        "pays_after": _finite(row.pays_after),
+        "pays_after_with_build": _finite(row.pays_after_with_build),
         "compilations_per_call": row.compilations_per_call,
         **_facts_summary(row.facts or Facts()),
     }
@@ -436,6 +450,6 @@ def _facts_summary(facts: Facts) -> dict[str, Any]:
     }
 
 
-def _finite(number: float) -> float | None:
+def _finite(number: float | None) -> float | None:
     """A number that JSON has, and that is not the 0 of an interval without an end."""
     return number if number and isfinite(number) else None

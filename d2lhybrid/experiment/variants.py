@@ -78,8 +78,9 @@ class Variants(BoundToProcess, MutableMapping[str, Function]):
 
     ``code`` shows how to write each by hand, with ``net`` for the model and ``x`` for its
     arguments. ``references`` names the programs to compare with, which aren't ways to run the
-    model, and ``deprecated`` the ways that their makers have deprecated. Add your own callables as
-    in any dict, ``ways["mine"] = f`` or ``ways | {"mine": f}``; ``compare`` also recognizes
+    model, ``deprecated`` the ways that their makers have deprecated, and ``other_runtimes`` those
+    that run in a package other than the framework. Add your own callables as in any dict,
+    ``ways["mine"] = f`` or ``ways | {"mine": f}``; ``compare`` also recognizes
     ``{**ways, "mine": f}``.
     """
 
@@ -159,6 +160,11 @@ class Variants(BoundToProcess, MutableMapping[str, Function]):
         """The names of the ways that their makers have deprecated."""
         return self._in_role("deprecated")
 
+    @property
+    def other_runtimes(self) -> tuple[str, ...]:
+        """The names of the ways that run in a package other than the framework."""
+        return self._in_role("runtime")
+
     @usage("only('eager', 'compiled')", check=_no_names)
     def only(self, *names: str) -> "Variants":
         """Only these, in this order; raises UnknownLabelError for an unknown name."""
@@ -209,7 +215,10 @@ class Variants(BoundToProcess, MutableMapping[str, Function]):
         super().update(other, **named)
 
     def __repr__(self) -> str:
-        callables = [f"  {named(name, name in self.deprecated)}" for name in self]
+        callables = [
+            f"  {named(name, name in self.deprecated, name in self.other_runtimes)}"
+            for name in self
+        ]
         missing = [f"  {name}: {_(reason)}" for name, reason in self.unavailable.items()]
         return "\n".join(["Variants", *callables, *missing])
 
@@ -294,9 +303,11 @@ def variants(
     parameters, averages and hybridization, and the random state, except that of MXNet and
     ``tf.random``. A function that changes something when you call it, such as a training step,
     still changes it; use ``training`` for that. "eager" is eager even if `net` was compiled. All
-    run without gradients, except PyTorch's "eager, with gradients" (`all`). ``.unavailable`` gives
-    the reason for each that cannot be built on this machine, ``.deprecated`` names the ways that
-    their makers have deprecated, and ``.code`` shows how to write each by hand.
+    run without gradients, except PyTorch's "eager, with gradients" (`all`). Other runtimes are
+    included: "onnxruntime" for PyTorch and "litert" for TensorFlow, which run on the CPU.
+    ``.unavailable`` gives the reason for each that cannot be built on this machine, ``.deprecated``
+    names the ways that their makers have deprecated, ``.other_runtimes`` the other runtimes, and
+    ``.code`` shows how to write each by hand.
 
     JAX compiles flags and texts into the program, as static arguments. It traces a Python integer,
     as ``jax.jit`` does, unless the code needs its value, such as in ``range(n)``: then integers

@@ -116,8 +116,9 @@ class DeferredBuild:
 # What a way says of itself if its compiler made nothing of the model.
 NOTHING_COMPILED = N_("nothing was compiled; explain(net, x) says why")
 # "reference": a program to compare with, which is no way to run the model. "deprecated": a way that
-# its makers have deprecated. Both are shown and never recommended.
-Role = Literal["way", "reference", "deprecated"]
+# its makers have deprecated. Both are shown and never recommended. "runtime": the model runs in a
+# package other than its framework, which the advice says where it recommends it.
+Role = Literal["way", "reference", "deprecated", "runtime"]
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,7 @@ def compared(seconds, facts=None, *, eager=100 * MICRO, of_baseline=None, **more
         unavailable={},
         references=(),
         deprecated=(),
+        other_runtimes=(),
         checked=True,
         seed=1,
         stopped="clear",

@@ -1,5 +1,6 @@
 """What only TensorFlow has: a function within a model, XLA that takes no strings, Grappler."""
 
+import re
 from functools import partial
 from pathlib import Path
 
@@ -8,9 +9,11 @@ import pytest
 import tensorflow as tf
 
 from d2lhybrid import call, explain, graph, training, variants
+from d2lhybrid.core import toolchain
 from d2lhybrid.core.compare_outputs import require_same
 from d2lhybrid.errors import ArgumentError, CannotBuildError
 from d2lhybrid.frameworks import copy_outputs
+from d2lhybrid.frameworks.tensorflow import litert
 from d2lhybrid.frameworks.tensorflow.modules import eagerly
 
 X = tf.ones((2, 3))
@@ -61,6 +64,47 @@ def test_what_has_not_every_variant():
     assert "no Python" in v.unavailable["eager"]
     with pytest.raises(ArgumentError, match="'mode'"):
         variants(lambda x: x, X, compiler_options={"mode": "max-autotune"})
+
+
+class Structured(tf.Module):
+    def __call__(self, pair, *, scale):
+        return {"difference": pair["x"] - pair["y"], "all": (pair["x"] * scale, [pair["y"] * 2])}
+
+
+def test_litert_is_another_runtime_that_takes_and_returns_structures(monkeypatch):
+    pair, scale = {"x": tf.ones(2), "y": tf.range(2.0)}, tf.constant(3.0)
+    v = variants(Structured(), pair, scale=scale)
+    assert v.other_runtimes == ("litert",)
+    expected = copy_outputs(v["eager"](pair, scale=scale))
+    for given in (pair, dict(reversed(pair.items()))):
+        require_same("litert", "eager", copy_outputs(v["litert"](given, scale=scale)), expected)
+    with pytest.raises(ValueError, match="Dimension mismatch"):
+        v["litert"]({"x": tf.ones(3), "y": tf.ones(3)}, scale=scale)
+    monkeypatch.setattr(toolchain, "find_spec", lambda _name: None)
+    missing = variants(Structured(), pair, scale=scale).unavailable["litert"]
+    assert re.search(r"another runtime.*pip install .*\[litert\]", missing)
+    assert "litert" not in variants(tf.nn.relu, X).by_name
+
+
+def test_what_litert_cannot_convert_is_a_reason(capfd):
+    x = tf.constant(["a b", "c"])
+    with pytest.raises(CannotBuildError, match="converter doesn't accept"):
+        variants(tf.strings.length, x)["litert"](x)
+    assert "StringLength" not in capfd.readouterr().err
+
+
+def test_litert_has_as_many_threads_as_tensorflow(monkeypatch):
+    monkeypatch.setenv("TF_NUM_INTRAOP_THREADS", "3")
+    assert litert.threads() == 3
+    assert "num_threads=3" in variants(dense(2), X).code["litert"]
+
+
+def test_predict_is_a_way_to_run_a_model_of_keras():
+    net = tf.keras.Sequential([tf.keras.Input((3,)), dense(2), tf.keras.layers.Dropout(0.5)])
+    v = variants(net, X)
+    require_same("predict", "net", copy_outputs(v["predict"](X)), copy_outputs(net(X)))
+    assert "predict" not in variants(dense(2), X)  # a layer has none
+    assert "predict" not in variants(net, X, training=False)
 
 
 def test_xla_is_never_handed_strings():

@@ -4,6 +4,7 @@ import functools
 import inspect
 import linecache
 import os
+import re
 import threading
 
 import pytest
@@ -11,6 +12,7 @@ import torch
 from models import torch_model
 
 from d2lhybrid import compare, explain, graph, synchronize, variants
+from d2lhybrid.core import toolchain
 from d2lhybrid.core.compare_outputs import require_same
 from d2lhybrid.errors import ArgumentError, CallFailedError, CannotBuildError, TracingError
 from d2lhybrid.frameworks import copy_outputs, known
@@ -115,13 +117,39 @@ def test_what_pytorch_has_deprecated_is_marked():
     assert (c.deprecated, c.others) == (("torchscript",), ["torchscript", "mine"])
 
 
+def test_onnx_runtime_is_another_runtime(monkeypatch):
+    net, x = torch_model()
+    ways = variants(net, x)
+    assert ways.other_runtimes == ("onnxruntime",)
+    assert "onnxruntime" not in variants(torch.relu, x).by_name
+    ways = ways.only("eager", "onnxruntime")
+    c = compare(ways, x, time_limit=0.1, progress=False)
+    assert (c.other_runtimes, c.unavailable) == (("onnxruntime",), {})
+    assert c["onnxruntime"].build_seconds > c["onnxruntime"].load_seconds
+    monkeypatch.setattr(toolchain, "find_spec", lambda _name: None)
+    assert re.search(
+        r"another runtime.*pip install .*\[onnx\]", variants(net, x).unavailable["onnxruntime"]
+    )
+
+
+def test_onnx_runtime_has_as_many_threads_as_pytorch(monkeypatch):
+    given = []
+    open_session = programs.open_session
+    monkeypatch.setattr(
+        programs, "open_session", lambda *args: given.append(args[1]) or open_session(*args)
+    )
+    net, x = torch_model()
+    variants(net, x)["onnxruntime"](x)
+    assert given == [torch.get_num_threads()]
+
+
 @pytest.mark.usefixtures("no_compiler")
 def test_without_a_compiler_the_reason_names_the_package(monkeypatch, tmp_path):
     v = variants(*torch_model(), all=True, with_references=True)
     for name in ("torch.compile", "aotinductor", "aotinductor boxed"):
         assert "apt install g++" in v.unavailable[name]
     assert "apt install gcc" in v.unavailable["C"]
-    assert {"eager", "torchscript frozen", "NumPy", "onnxruntime io binding"} <= set(v)
+    assert {"eager", "torchscript frozen", "NumPy", "onnxruntime"} <= set(v)
     monkeypatch.setenv("PATH", os.defpath)
     (tmp_path / "no-program").write_text("no program")
     (tmp_path / "no-program").chmod(0o755)
@@ -195,8 +223,12 @@ def test_structures_come_back_or_are_refused():
 
     pair, scale = {"x": torch.ones(2), "y": torch.arange(2.0)}, torch.tensor(3.0)
     v = variants(Net().eval(), pair, scale=scale, all=True)
-    found = [copy_outputs(v[name](pair, scale=scale)) for name in ("eager", "aotinductor")]
-    require_same("aotinductor", "eager", *found)
+    expected = copy_outputs(v["eager"](pair, scale=scale))
+    for name in ("aotinductor", "onnxruntime"):
+        require_same(name, "eager", copy_outputs(v[name](pair, scale=scale)), expected)
+    turned = dict(reversed(pair.items()))
+    found = copy_outputs(v["onnxruntime"](turned, scale=scale))
+    require_same("onnxruntime", "eager", found, expected)
     for name in ("aotinductor boxed", "onnxruntime io binding"):
         with pytest.raises(CannotBuildError, match="one input"):
             v[name](pair, scale=scale)
@@ -205,7 +237,7 @@ def test_structures_come_back_or_are_refused():
 def test_an_input_that_changes_in_place_is_read_again():
     net, x = torch_model()
     v = variants(net, x, all=True, with_references=True).only(
-        "NumPy", "C", "onnxruntime io binding"
+        "NumPy", "C", "onnxruntime", "onnxruntime io binding"
     )
     for _turn in range(2):
         for name, function in v.items():

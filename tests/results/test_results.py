@@ -1,6 +1,7 @@
 """What follows from what was measured, and how it goes to JSON and comes back the same."""
 
 import json
+import math
 import re
 import sys
 from dataclasses import replace
@@ -10,6 +11,7 @@ import pytest
 from by_hand import comparison, sweep
 from processes import ROOT
 
+from d2lhybrid.display import table
 from d2lhybrid.display.table import NEVER
 from d2lhybrid.errors import ArgumentError, DamagedResultError, MissingPackageError
 from d2lhybrid.experiment.advice import best
@@ -118,6 +120,21 @@ def test_what_is_faster_in_most_rounds_and_not_in_the_median_is_not_used():
         ({"a": 1e-3}, {"deprecated": ("eager",)}, "a", "Use a: "),
         ({"a": 8e-3}, {"deprecated": ("eager",)}, None, "$"),
         ({"a": 4.08e-3}, {"deprecated": ("eager",), "noise": 0.1}, None, "$"),
+        # Another runtime is recommended with what to use without it.
+        (
+            {"a": 2e-3, "b": 1e-3},
+            {"other_runtimes": ("b",)},
+            "b",
+            r"Use b: .*4\.0\d .* b is another runtime; without one, use a, which is 2\.0\d times",
+        ),
+        (
+            {"a": 8e-3, "b": 1e-3},
+            {"other_runtimes": ("b",)},
+            "b",
+            r"Use b: .* b is another runtime; without one, stay with eager\.$",
+        ),
+        ({"a": 1e-3, "b": 2e-3}, {"other_runtimes": ("b",)}, "a", r"Use a: [^.]*\.\d\d [^.]*\.$"),
+        ({"b": 1e-3}, {"other_runtimes": ("b",), "deprecated": ("eager",)}, "b", r".* runtime\.$"),
     ],
 )
 def test_the_advice_follows_its_rules(times, options, used, said):
@@ -125,6 +142,35 @@ def test_the_advice_follows_its_rules(times, options, used, said):
     recommended = best(c.rows)
     assert (recommended and recommended.label) == used
     assert re.match(said, c.advice)
+
+
+def test_what_pays_off_a_build_is_said_beside_what_pays_off_a_cold_start():
+    changes = {"built": {"build_seconds": 3.0, "load_seconds": 0.1}}
+    c = comparison({"eager": 4e-3, "built": 3e-3}, changes=changes)
+    saved = c["eager"].median - c["built"].median
+    cold = c["built"].cold_seconds - c["eager"].cold_seconds
+    assert c.break_even("built") == 1 + math.ceil(cold / saved)
+    assert c.break_even("built", with_build=True) == 1 + math.ceil((cold + 3.0) / saved)
+    row = c.rows[1]
+    assert (row.pays_after, row.pays_after_with_build) == (
+        c.break_even("built"),
+        c.break_even("built", with_build=True),
+    )
+    numbers = table.calls(row.pays_after), table.calls(row.pays_after_with_build)
+    assert c.advice.endswith("after {} calls; {} with its build of 3.00 s.".format(*numbers))
+    assert "{} ({})".format(*numbers) in str(c)
+    assert "(with its build)" in str(c)
+    changes = {"built": {"build_seconds": 3.0}}
+    at_once = comparison({"eager": 4e-3, "built": 3e-3}, changes=changes).advice
+    assert re.search(
+        r"first call on; after \d,\d{3} calls with its build of 3.00 s", at_once.advice
+    )
+    slower = comparison({"eager": 4e-3, "built": 8e-3}, changes=changes)
+    assert slower.rows[1].pays_after_with_build == math.inf
+    assert "with its build" not in str(slower)
+    without = comparison({"eager": 4e-3, "compiled": 3e-3}, first={"compiled": 1.0})
+    assert without.rows[1].pays_after_with_build is None
+    assert "with its build" not in str(without)
 
 
 def test_as_a_data_frame(monkeypatch):

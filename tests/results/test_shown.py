@@ -9,6 +9,7 @@ from by_hand import comparison, sweep
 from d2lhybrid.display.table import Column, Table
 from d2lhybrid.experiment import comparison as results, shown
 from d2lhybrid.experiment.comparison import Sweep
+from d2lhybrid.experiment.joined import join
 from d2lhybrid.experiment.rows import Row, Times
 
 TIMES = {"eager": 1e-3, "compiled": 5e-4, "slow": 2.5e-3, "<twin>": 1e-3}
@@ -59,6 +60,19 @@ def test_what_is_deprecated_is_marked_with_a_word_wherever_it_is_shown_and_never
     ] == "old (deprecated)"
     assert results.Comparison.from_json(c.to_json()).deprecated == ("old",)
     assert Sweep.from_json(s.to_json()).deprecated == ["old"]
+
+
+def test_another_runtime_is_marked_with_words_wherever_it_is_shown():
+    c = comparison({"eager": 1e-3, "other": 1e-4}, other_runtimes=("other",))
+    names = [row[0] for row in shown.table(c.rows).rows]
+    assert names == ["eager", "other (another runtime) ★"]
+    found = c._repr_mimebundle_()[results.MIME]["rows"]
+    assert [row["other_runtime"] for row in found] == [False, True]
+    s = Sweep((8,), (c,))
+    assert shown.names_of(s.rows)["other"] == "other (another runtime)"
+    assert results.Comparison.from_json(c.to_json()).other_runtimes == ("other",)
+    joined = join([c, c], seed=1)
+    assert joined.rows[1].other_runtime
 
 
 def test_uncertain_times_are_said_above_the_table_and_have_no_winner():

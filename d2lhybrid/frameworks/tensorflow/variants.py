@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from d2lhybrid.core.i18n import noop as N_
 from d2lhybrid.frameworks.base import require_options
 from d2lhybrid.frameworks.layers import Layer, chain
 from d2lhybrid.frameworks.mlp import functions
-from d2lhybrid.frameworks.tensorflow.modules import eager, require_numbers
+from d2lhybrid.frameworks.tensorflow import litert
+from d2lhybrid.frameworks.tensorflow.modules import MODULES, eager, require_numbers
 from d2lhybrid.frameworks.variant import (
     Args,
     DeferredBuild,
@@ -27,6 +29,16 @@ _CONCRETE = (
     "fast = tf.function(net{options}).get_concrete_function(tf.TensorSpec(x.shape, x.dtype))\n"
     "y = fast(x)"
 )
+_LITERT = """from ai_edge_litert.interpreter import Interpreter
+
+trace = tf.function(net).get_concrete_function(tf.TensorSpec(x.shape, x.dtype))
+converter = tf.lite.TFLiteConverter.from_concrete_functions([trace], trace)
+fast = Interpreter(model_content=converter.convert(), num_threads={threads})
+fast.allocate_tensors()
+[given], [result] = fast.get_input_details(), fast.get_output_details()
+fast.set_tensor(given["index"], x)
+fast.invoke()
+y = fast.get_tensor(result["index"])"""
 _XLA = ", jit_compile=True"
 _LINEAR = "raw.BiasAdd(value=raw.MatMul(a={h}, b=w{i}), bias=b{i})"
 _ACTIVATIONS = {
@@ -76,10 +88,29 @@ def variants(
         "concrete function": way(as_graph(concrete_function), _CONCRETE, "", in_graph),
         "concrete function XLA": way(by_xla(concrete_function), _CONCRETE, _XLA, in_xla),
     }
+    by_name |= _litert(net, concrete_function, args, kwargs) | _predict(net, args, kwargs)
     if include_expert:
         net(*args, **kwargs)  # Keras creates the weights of unbuilt layers now
         by_name["eager functions"] = _eager_functions(net)
     return by_name
+
+
+def _litert(net: Any, trace: Function, args: Args, kwargs: Kwargs) -> VariantsByName:
+    """LiteRT, which runs what its converter makes of a trace; of a function only where it is."""
+    missing = litert.why_missing()
+    if missing and not isinstance(net, MODULES):
+        return {}
+    run = missing or litert.build(partial(trace, None), args, kwargs)
+    code = _LITERT.format(threads=litert.threads())
+    return {"litert": Variant(run, code, role="runtime")}
+
+
+def _predict(net: Any, args: Args, kwargs: Kwargs) -> VariantsByName:
+    """Keras's own loop over batches, for which it compiles the model."""
+    if not isinstance(net, tf.keras.Model) or len(args) != 1 or kwargs:
+        return {}
+    run = DeferredBuild(lambda: partial(net.predict, verbose=0))
+    return {"predict": Variant(run, "y = net.predict(x, verbose=0)")}
 
 
 def _eager_functions(net: Any) -> Variant:

@@ -1,15 +1,17 @@
-"""A module compiled ahead of time: by AOTInductor, and for ONNX Runtime on tensors that are bound.
+"""A module compiled ahead of time: by AOTInductor, and for ONNX Runtime.
 
 Each is built into a folder, which a release does once, and loaded from it, as each process does.
 """
 
+from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
 import torch
 
 from d2lhybrid.core.errors import ArgumentError, CannotBuildError
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.toolchain import require
+from d2lhybrid.core.toolchain import require, why_not_installed
 from d2lhybrid.frameworks.torch import export
 from d2lhybrid.frameworks.torch.compilers import INDUCTOR
 from d2lhybrid.frameworks.variant import Args, DeferredBuild, Folder, Function, Kwargs
@@ -43,18 +45,59 @@ def aotinductor_boxed(net: Any, args: Args, kwargs: Kwargs) -> DeferredBuild:
     return DeferredBuild(build, load, _require_loads, INDUCTOR)
 
 
+def no_onnxruntime() -> str:
+    """Why ONNX Runtime can't be used, with what installs it; empty if it can."""
+    return why_not_installed(("onnxruntime", "onnxscript"), "onnx")
+
+
+class OnnxFile(Folder):
+    """A folder with an ONNX file, and how it was called."""
+
+    def __init__(self, program: Any, args: Args, kwargs: Kwargs) -> None:
+        """`args` and `kwargs` are those that the program was exported with."""
+        super().__init__()
+        _require_cpu(program.state_dict.values(), args, kwargs.values())
+        with torch.no_grad():
+            export.write_onnx(program, self.path)
+        self.given, self.returned = program.call_spec.in_spec, program.call_spec.out_spec
+        takes_tensor = not kwargs and len(args) == 1 and isinstance(args[0], torch.Tensor)
+        self.is_of_tensors = takes_tensor and self.returned.is_leaf()
+
+
+def onnxruntime(net: Any, args: Args, kwargs: Kwargs) -> DeferredBuild:
+    """A session of ONNX Runtime, called as the model is; tensors and arrays share their memory."""
+
+    def build() -> OnnxFile:
+        return OnnxFile(_export(net, args, kwargs), args, kwargs)
+
+    def load(file: OnnxFile) -> Function:
+        session = export.open_session(file.path, torch.get_num_threads())
+        names = [given.name for given in session.get_inputs()]
+        if len(session.get_outputs()) != file.returned.num_leaves:
+            raise CannotBuildError(_("it only supports models that return tensors"))
+
+        def run_on_tensor(x: Any) -> Any:
+            return torch.from_numpy(session.run(None, {names[0]: x.detach().numpy()})[0])
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            given = file.given.flatten_up_to((args, {name: kwargs[name] for name in keywords}))
+            arrays = [leaf.detach().numpy() for leaf in given if isinstance(leaf, torch.Tensor)]
+            outputs = session.run(None, dict(zip(names, arrays, strict=True)))
+            return file.returned.unflatten(map(torch.from_numpy, outputs))
+
+        keywords = [*kwargs]
+        return run_on_tensor if file.is_of_tensors else run
+
+    return DeferredBuild(build, load)
+
+
 def onnxruntime_bound(net: Any, args: Args, kwargs: Kwargs) -> DeferredBuild:
     """A session of ONNX Runtime that reads and writes tensors which stay where they are."""
 
-    def build() -> Folder:
+    def build() -> OnnxFile:
         program = _export(net, args, kwargs)
         _require_one_input_and_output(program)
-        if args[0].device.type != "cpu":
-            raise CannotBuildError(_("it only supports models on the CPU"))
-        folder = Folder()
-        with torch.no_grad():
-            export.write_onnx(program, folder.path)
-        return folder
+        return OnnxFile(program, args, kwargs)
 
     def load(folder: Folder) -> Function:
         (x,) = args
@@ -98,6 +141,13 @@ def _compile(program: Any) -> Folder:
     folder = Folder()
     export.compile_ahead(program, folder.path)
     return folder
+
+
+def _require_cpu(*tensors: Iterable[Any]) -> None:
+    """Raise CannotBuildError if one of these is on another device."""
+    devices = {str(getattr(tensor, "device", "cpu")) for tensor in chain(*tensors)}
+    if devices - {"cpu"}:
+        raise CannotBuildError(_("it only supports models on the CPU"))
 
 
 def _require_one_input_and_output(program: Any) -> None:

@@ -36,9 +36,15 @@ _PACKAGE = """program = torch.export.export(net, (x,))
 path = torch._inductor.aoti_compile_and_package(program)
 fast = torch._inductor.aoti_load_package(path)
 """
-_ONNX_BOUND = """torch.onnx.export(net, (x,), dynamo=True).save("model.onnx")
+_ONNX_SESSION = """import onnxruntime
+
+torch.onnx.export(net, (x,), dynamo=True).save("model.onnx")
 session = onnxruntime.InferenceSession("model.onnx")
-y, binding = torch.empty_like(net(x)), session.io_binding()
+"""
+_ONNX = f"""{_ONNX_SESSION}[x_name] = [given.name for given in session.get_inputs()]
+[y] = session.run(None, {{x_name: x.numpy()}})
+y = torch.from_numpy(y)"""
+_ONNX_BOUND = f"""{_ONNX_SESSION}y, binding = torch.empty_like(net(x)), session.io_binding()
 shared = onnxruntime.OrtValue.ortvalue_from_numpy
 binding.bind_ortvalue_input(session.get_inputs()[0].name, shared(x.numpy()))
 binding.bind_ortvalue_output(session.get_outputs()[0].name, shared(y.numpy()))
@@ -67,16 +73,19 @@ def variants(
         ways["torch.compile reduce-overhead"] = _reduce_overhead(net, options)
     package = no_inductor() or ahead.aotinductor(net, args, kwargs)
     ways["aotinductor"] = Variant(unfit or package, _PACKAGE + "y = fast(x)", explained=net)
+    session = unfit or ahead.no_onnxruntime() or ahead.onnxruntime(net, args, kwargs)
+    if isinstance(net, nn.Module):
+        ways["onnxruntime"] = Variant(session, _ONNX, role="runtime")
     if not include_expert:
         return ways
     loader = no_inductor() or ahead.aotinductor_boxed(net, args, kwargs)
-    bound = ahead.onnxruntime_bound(net, args, kwargs)
+    bound = ahead.no_onnxruntime() or ahead.onnxruntime_bound(net, args, kwargs)
     dynamic = {name: value for name, value in options.items() if name == "dynamic"}
     return ways | {
         "aotinductor boxed": Variant(
             unfit or loader, _PACKAGE + "[y] = fast.loader.boxed_run([x])", explained=net
         ),
-        "onnxruntime io binding": Variant(unfit or bound, _ONNX_BOUND),
+        "onnxruntime io binding": Variant(unfit or bound, _ONNX_BOUND, role="runtime"),
         "torch.compile max-autotune": _compiled(net, **dynamic, mode="max-autotune"),
         "torch.compile skip guards": _skip_guards(net, dynamic),
         **_functions(net, dynamic),
