@@ -162,9 +162,7 @@ def test_what_pays_off_a_build_is_said_beside_what_pays_off_a_cold_start():
     assert "(with its build)" in str(c)
     changes = {"built": {"build_seconds": 3.0}}
     at_once = comparison({"eager": 4e-3, "built": 3e-3}, changes=changes).advice
-    assert re.search(
-        r"first call on; after \d,\d{3} calls with its build of 3.00 s", at_once.advice
-    )
+    assert re.search(r"first call on; after \d,\d{3} calls with its build of 3.00 s", at_once)
     slower = comparison({"eager": 4e-3, "built": 8e-3}, changes=changes)
     assert slower.rows[1].pays_after_with_build == math.inf
     assert "with its build" not in str(slower)
