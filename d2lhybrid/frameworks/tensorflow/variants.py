@@ -109,8 +109,16 @@ def _predict(net: Any, args: Args, kwargs: Kwargs) -> VariantsByName:
     """Keras's own loop over batches, for which it compiles the model."""
     if not isinstance(net, tf.keras.Model) or len(args) != 1 or kwargs:
         return {}
-    run = DeferredBuild(lambda: partial(net.predict, verbose=0))
-    return {"predict": Variant(run, "y = net.predict(x, verbose=0)")}
+
+    def predict(x: Any) -> Any:
+        attributes = {*vars(net)}
+        try:
+            return net.predict(x, verbose=0)
+        finally:
+            for left in vars(net).keys() - attributes:  # by Keras, such as stop_predicting
+                delattr(net, left)
+
+    return {"predict": Variant(DeferredBuild(lambda: predict), "y = net.predict(x, verbose=0)")}
 
 
 def _eager_functions(net: Any) -> Variant:
