@@ -65,7 +65,7 @@ def _load_tensor(root: Path, name: str, spec: TensorSpec) -> HostArray:
     elif spec.dtype == "bfloat16" and dtype == "uint16":
         dtype = "bfloat16"
     if not spec.fits(dtype, array.shape):
-        text = _("Expected {spec} in {file!r}, received {received}.")
+        text = _("Expected {spec} in {file!r}. Received: {received}.")
         received = f"{dtype} {array.shape}"
         raise errors.DamagedArtifactError(text, spec=spec, file=name, received=received)
     return HostArray(dtype, array)

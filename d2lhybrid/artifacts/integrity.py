@@ -40,7 +40,7 @@ def files_in(root: Path) -> Iterator[tuple[str, os.stat_result]]:
             for entry in folder_entries:
                 entry_count += 1
                 if entry_count > MAX_ENTRIES:
-                    text = _("Expected at most {most} files and folders, received more.")
+                    text = _("Expected at most {most} files and folders. Received: more.")
                     raise errors.DamagedArtifactError(text, most=MAX_ENTRIES)
                 name = Path(entry).relative_to(root).as_posix()
                 if entry.name in LEFT_BEHIND or name == MANIFEST:

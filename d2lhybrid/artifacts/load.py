@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from d2lhybrid.artifacts.manifest import Manifest
-from d2lhybrid.artifacts.store import Stored, read
+from d2lhybrid.artifacts.store import Stored, not_a_path, read
 from d2lhybrid.artifacts.trusted import add_trusted
 from d2lhybrid.core import errors
 from d2lhybrid.core.arguments import BoundToProcess
@@ -20,8 +20,10 @@ from d2lhybrid.core.host_array import dtype_and_shape
 from d2lhybrid.core.i18n import count, gettext as _, listed, pgettext, sentences
 from d2lhybrid.core.pytree import leaves
 from d2lhybrid.core.toolchain import missing
+from d2lhybrid.core.usage import usage
 from d2lhybrid.display.table import Column, Table
 from d2lhybrid.frameworks import to_host
+from d2lhybrid.frameworks.failures import wrap_call_errors
 
 
 class LoadedModel(BoundToProcess):
@@ -43,17 +45,24 @@ class LoadedModel(BoundToProcess):
         Raises:
             InputMismatchError: Structure, number, dtype or shape differ from what the model was
                 saved with, or a tensor belongs to another framework.
+            CallFailedError: The model raised, say, because a tensor is on another device.
         """
         framework = self._stored.framework
-        inputs = self.manifest.in_spec.flatten_like((args, kwargs), "")
+        inputs = self.manifest.flatten_call(args, kwargs)
         for expected, value in zip(self.manifest.inputs, inputs, strict=True):
             is_converted = self._stored.format.converts and hasattr(value, "dtype")
             if not is_converted and not framework.is_tensor(value):
                 kind = f"{type(value).__module__}.{type(value).__name__}"
-                text = _("Expected a {framework} tensor. Received: {kind}. Convert it.")
-                raise errors.InputMismatchError(text, framework=framework.display, kind=kind)
+                text = _(
+                    "Expected a {framework} tensor as {name}. Received: {kind}. Convert it, as "
+                    "with {code}."
+                )
+                fields = {"framework": framework.display, "code": f"{framework.converter}(...)"}
+                raise errors.InputMismatchError(text, name=expected.name, kind=kind, **fields)
             expected.require(*dtype_and_shape(value))
-        return self.manifest.out_spec.unflatten(_flat(self.model(*inputs)), classes=self._trusted)
+        with wrap_call_errors(self._stored.root.name, args, kwargs):
+            outputs = self.model(*inputs)
+        return self.manifest.out_spec.unflatten(_flat(outputs), classes=self._trusted)
 
     def differences(self) -> Iterator[str]:
         """Run the recorded calls, and say how their outputs differ from the recorded ones, if so.
@@ -157,6 +166,7 @@ class Inspection:
     __repr__ = __str__
 
 
+@usage("load('path')", "load('path', trust=True)", check=not_a_path)
 def load(path: str | os.PathLike[str], /, *, trust: bool = False) -> LoadedModel:
     """Load an artifact as a callable.
 
@@ -169,7 +179,8 @@ def load(path: str | os.PathLike[str], /, *, trust: bool = False) -> LoadedModel
 
     Raises:
         ArtifactNotFoundError: There is nothing at the path, or no artifact.
-        OSError: The system doesn't let us read it.
+        UnreadableArtifactError: The system doesn't let us read it.
+        ArgumentError: `path` isn't a path, or there is an unknown option.
         UntrustedArtifactError: It can carry code, and you neither made nor trusted it.
         DamagedArtifactError: Something isn't as it was saved.
         UnknownFrameworkError, UnsupportedArtifactError: Its framework or format is unknown here,
@@ -190,6 +201,7 @@ def load(path: str | os.PathLike[str], /, *, trust: bool = False) -> LoadedModel
     return _load(stored, stored.require_allowed(trust))
 
 
+@usage("verify('path')", "verify('path', trust=True)", check=not_a_path)
 def verify(path: str | os.PathLike[str], /, *, trust: bool = False) -> Verification:
     """Check that the bytes are as saved, and that the model computes its recorded outputs.
 
@@ -198,7 +210,7 @@ def verify(path: str | os.PathLike[str], /, *, trust: bool = False) -> Verificat
     the model are reported, not raised.
 
     Raises:
-        ArtifactNotFoundError, OSError: As in ``load``.
+        ArtifactNotFoundError, UnreadableArtifactError, ArgumentError: As in ``load``.
         DamagedArtifactError: The manifest cannot be read.
         UnsupportedArtifactError, MissingPackageError, ArtifactLoadError: It cannot be run here.
 
@@ -232,6 +244,7 @@ def verify(path: str | os.PathLike[str], /, *, trust: bool = False) -> Verificat
     return Verification(stored.root, "proved")
 
 
+@usage("inspect('path')", check=not_a_path)
 def inspect(path: str | os.PathLike[str], /) -> Inspection:
     """Describe an artifact without executing anything.
 
@@ -258,6 +271,7 @@ def inspect(path: str | os.PathLike[str], /) -> Inspection:
     return Inspection(stored.root, stored.manifest, stored.trusted, risk, note, problems)
 
 
+@usage("trust('path')", check=not_a_path)
 def trust(path: str | os.PathLike[str], /) -> Inspection:
     """Declare that this artifact may run with your permissions; ``inspect`` it first.
 

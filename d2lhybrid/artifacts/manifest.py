@@ -4,7 +4,7 @@ The field-by-field description is in ``docs/artifact-format.md``.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -13,6 +13,7 @@ from msgspec import Meta, Struct
 from d2lhybrid.core import errors
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import TreeSpec
+from d2lhybrid.core.usage import described
 from d2lhybrid.frameworks.formats import Option
 
 MANIFEST = "d2lhybrid.json"
@@ -55,11 +56,14 @@ class TensorSpec(_Plain, frozen=True):
     def require(self, dtype: str, shape: Sequence[int]) -> None:
         """Raise InputMismatchError unless a tensor is like this."""
         if not self.fits(dtype, shape):
-            text = _(
-                "Expected {spec}, received {received}; convert the input, or save "
-                "the model again with an example like it."
-            )
-            raise errors.InputMismatchError(text, spec=self, received=f"{dtype} {tuple(shape)}")
+            text = _("Expected {spec}. Received: {received}. Convert it to {dtype}.")
+            if dtype == self.dtype:
+                text = _(
+                    "Expected {spec}. Received: {received}. Give it that shape, or save the model "
+                    "again with an example of the new one."
+                )
+            received = f"{dtype} ({', '.join(map(str, shape))})"
+            raise errors.InputMismatchError(text, spec=self, received=received, dtype=self.dtype)
 
 
 class FileEntry(_Plain, frozen=True):
@@ -93,6 +97,47 @@ class Manifest(_Plain, frozen=True):
     options: dict[str, Option]
     created: str
     sha256: str = ""
+
+    def flatten_call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
+        """The tensors in the arguments of a call, in the order of `inputs`.
+
+        Raises:
+            InputMismatchError: The model was saved with other arguments.
+        """
+        positional, by_keyword = self.in_spec.parts
+        if len(args) != len(positional.parts) or kwargs.keys() != {*by_keyword.keys}:
+            text = _(
+                "Expected the arguments {expected}. Received: {received}. Pass them as the model "
+                "was saved: by position or by name."
+            )
+            received = f"({described(args, kwargs)})"
+            raise errors.InputMismatchError(text, expected=self.signature, received=received)
+        tensors: list[Any] = []
+        for number, (part, value) in enumerate(zip(positional.parts, args, strict=True), 1):
+            tensors += part.flatten_like(value, self._name_of(part, tensors, number))
+        for name, part in zip(by_keyword.keys, by_keyword.parts, strict=True):
+            tensors += part.flatten_like(kwargs[str(name)], str(name))
+        return tensors
+
+    @property
+    def signature(self) -> str:
+        """How the model is called: ``(x, 2.0, mask=·)``, where a dot is a tensor without a name."""
+        positional, by_keyword = self.in_spec.parts
+        arguments, before = [], 0
+        for part in positional.parts:
+            is_tensor = part.kind == "tensor"
+            arguments.append(self.inputs[before].name if is_tensor else str(part))
+            before += part.count_tensors()
+        arguments += [
+            f"{name}={part}" for name, part in zip(by_keyword.keys, by_keyword.parts, strict=True)
+        ]
+        return f"({', '.join(arguments)})"
+
+    def _name_of(self, part: TreeSpec, before: Sequence[Any], number: int) -> str:
+        """What a message calls the argument with that number, behind so many tensors."""
+        if part.kind == "tensor":
+            return self.inputs[len(before)].name
+        return _("argument {number}").format(number=number)
 
     def to_bytes(self) -> bytes:
         """The manifest as it lies on disk, with its own hash."""

@@ -13,14 +13,17 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
+from inspect import signature
+from numbers import Real
 from pathlib import Path
+from types import NoneType
 from typing import Any, get_args
 
 import numpy as np
 from platformdirs import user_cache_path
 
 from d2lhybrid.artifacts.manifest import Dtype, Manifest
-from d2lhybrid.artifacts.store import Stored, read
+from d2lhybrid.artifacts.store import Stored, not_a_path, read
 from d2lhybrid.artifacts.trusted import explain_unwritable
 from d2lhybrid.core import errors
 from d2lhybrid.core.arguments import (
@@ -30,9 +33,10 @@ from d2lhybrid.core.arguments import (
     resolve_call,
 )
 from d2lhybrid.core.host_array import HostArray
-from d2lhybrid.core.i18n import gettext as _, noop as N_, sentences
-from d2lhybrid.core.subprocesses import run
+from d2lhybrid.core.i18n import general, gettext as _, noop as N_, sentences
+from d2lhybrid.core.subprocesses import run, status
 from d2lhybrid.core.toolchain import find_compiler
+from d2lhybrid.core.usage import usage
 from d2lhybrid.display.progress import show_status
 from d2lhybrid.frameworks import environment
 from d2lhybrid.frameworks.formats import NativeProgram
@@ -43,6 +47,18 @@ BUILD_SECONDS = 600.0  # that compiling a program may take
 LONGEST_OUTPUT = 2000  # letters of what a program prints that a message repeats
 
 
+def _misused(path: Any, /, *_args: Any, **options: Any) -> str:
+    """What is wrong with the arguments of ``run_native``; "" if nothing is."""
+    folder, timeout = options.get("output_dir"), options.get("timeout", 1.0)
+    is_number = isinstance(timeout, Real) and not isinstance(timeout, bool)
+    if not is_number or not timeout > 0:
+        return _("Write {name} as a number of seconds above 0.").format(name="timeout")
+    if not isinstance(folder, (str, os.PathLike, NoneType)):
+        return _("Write {name} as a path.").format(name="output_dir")
+    return not_a_path(path.function if isinstance(path, Call) else path)
+
+
+@usage("run_native('path', x)", check=_misused)
 def run_native(
     path: str | os.PathLike[str] | Call,
     /,
@@ -78,9 +94,10 @@ def run_native(
         InputMismatchError: The structure, number, dtype or shape of the inputs is wrong.
         UntrustedArtifactError, DamagedArtifactError: As in ``load``.
         MissingPackageError: The package whose library the program needs is not installed.
-        ArgumentError: An option is also a keyword of the model, or is misspelled.
-        FileExistsError: `output_dir` holds other files.
-        UnwritableFolderError: The cache, which ``$D2LHYBRID_CACHE`` names, cannot be written to.
+        ArgumentError: `path` is no path, or an option isn't what it should be, is misspelled, or is
+            also a keyword of the model.
+        UnwritableFolderError: `output_dir` holds other files or cannot be written to, or the cache
+            cannot, which ``$D2LHYBRID_CACHE`` names.
 
     >>> from d2lhybrid import import_mxnet, save
     >>> mx = import_mxnet()
@@ -131,9 +148,9 @@ def _check_options(
             or a keyword that the model does not have is nearly an option.
     """
     _positional, by_keyword = stored.manifest.in_spec.parts
-    defaults = run_native.__kwdefaults__ or {}
+    defaults = signature(run_native).parameters
     for name, value in options.items():
-        is_given = value is not defaults[name]
+        is_given = value is not defaults[name].default
         if is_given and name in by_keyword.keys and not in_call:
             raise ambiguous_option("run_native", name, value, stored.root.name, "path")
     for keyword in kwargs:
@@ -149,7 +166,7 @@ def _native_program(stored: Stored) -> NativeProgram:
     """
     manifest, native = stored.manifest, stored.format.native
     if native is None:
-        text = _("Expected a format that runs without Python, received {format!r}.")
+        text = _("Expected a format that runs without Python. Received: {format!r}.")
         advice = _("{framework} has no such format here: load the model in Python.")
         fields = {"format": manifest.format, "framework": stored.framework.display}
         raise errors.UnsupportedArtifactError(sentences(text, advice), **fields)
@@ -158,9 +175,12 @@ def _native_program(stored: Stored) -> NativeProgram:
     for spec in (*manifest.inputs, *manifest.outputs):
         if spec.dtype not in supported:
             text = _(
-                "Expected a model whose inputs and outputs are {dtypes}, received {spec}; use load."
+                "Expected a model whose inputs and outputs are {dtypes}. Received: {spec}. Use "
+                "{load} instead."
             )
-            raise errors.UnsupportedArtifactError(text, dtypes=", ".join(supported), spec=spec)
+            raise errors.UnsupportedArtifactError(
+                text, dtypes=", ".join(supported), spec=spec, load="load(path)"
+            )
     return native
 
 
@@ -175,7 +195,7 @@ def _inputs(stored: Stored, args: tuple[Any, ...], kwargs: Mapping[str, Any]) ->
         inputs = stored.load_inputs(0)
     else:
         inputs = []
-        for value in manifest.in_spec.flatten_like((args, kwargs), ""):
+        for value in manifest.flatten_call(args, kwargs):
             array = _array(value)
             # No model takes uint16, so these are the bits of bfloat16.
             inputs.append(HostArray.of(array, "bfloat16" if array.dtype == np.uint16 else None))
@@ -187,11 +207,15 @@ def _inputs(stored: Stored, args: tuple[Any, ...], kwargs: Mapping[str, Any]) ->
 def _array(value: Any) -> np.ndarray:
     """An input as NumPy's array; InputMismatchError if NumPy cannot convert it."""
     try:
-        return np.asarray(value)
+        array = np.asarray(value)
+        if array.dtype.kind in "OSU":
+            raise TypeError(_("it holds no numbers"))
+        return array
     except Exception as error:
         text = _("Expected NumPy arrays. Received: {kind}, which cannot be converted ({error}).")
         kind = f"{type(value).__module__}.{type(value).__name__}"
-        raise errors.InputMismatchError(text, kind=kind, error=errors.brief(error)) from error
+        reason = errors.brief(error).rstrip(".")
+        raise errors.InputMismatchError(text, kind=kind, error=reason) from error
 
 
 def _names(manifest: Manifest) -> tuple[str, ...]:
@@ -206,7 +230,7 @@ def _names(manifest: Manifest) -> tuple[str, ...]:
     if isinstance(names, tuple) and len(names) == len(ours) and all(map(str.isprintable, names)):
         return names
     text = _(
-        "Expected a name for each of {number} tensors, received {names!r}; save the model again."
+        "Expected a name for each of {number} tensors. Received: {names!r}. Save the model again."
     )
     raise errors.ArtifactLoadError(text, number=len(ours), names=names)
 
@@ -328,8 +352,13 @@ def _execute(command: list[str], failure: str, timeout: float, folder: Path | No
         process.check_returncode()
     except (OSError, subprocess.SubprocessError) as error:
         printed = (getattr(error, "stderr", None) or b"").decode(errors="replace").strip()
+        said = str(error)
+        if isinstance(error, subprocess.TimeoutExpired):
+            said = _("it took longer than {seconds} s.").format(seconds=general(timeout))
+        elif isinstance(error, subprocess.CalledProcessError):
+            said = _("it ended with status {status}.").format(status=status(error.returncode))
         text = "{failure}: {error}\n{printed}"
-        fields = {"failure": failure, "error": error, "printed": printed[-LONGEST_OUTPUT:]}
+        fields = {"failure": failure, "error": said, "printed": printed[-LONGEST_OUTPUT:]}
         raise errors.NativeRunError(text, **fields) from error
     return process.stdout.decode(errors="replace")
 
@@ -343,10 +372,21 @@ def _keep(folder: Path, build: Path, arguments: list[str], data: Path) -> None:
         arguments: What it is run with.
         data: The folder of the inputs.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    if any(folder.iterdir()) and not (folder / PROGRAM).exists():  # not of an earlier run
-        text = _("Will not write into {path!r}, which holds other files.")
-        raise FileExistsError(text.format(path=str(folder)))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        is_foreign = any(folder.iterdir()) and not (folder / PROGRAM).exists()
+    except OSError as error:
+        text = _(
+            "Expected a folder that can be written to as {option}. Received: {path!r} ({reason})."
+        )
+        fields = {"option": "output_dir", "path": str(folder), "reason": error.strerror}
+        raise errors.UnwritableFolderError(text, **fields) from error
+    if is_foreign:
+        text = _(
+            "Expected an empty folder, or one of an earlier run, as {option}. Received: {path!r}, "
+            "which holds other files. Choose another one."
+        )
+        raise errors.UnwritableFolderError(text, option="output_dir", path=str(folder))
     for source in (build, data):
         shutil.copytree(source, folder, dirs_exist_ok=True)
     relative = [argument.replace(str(data), ".") for argument in arguments]

@@ -29,8 +29,9 @@ from d2lhybrid.core.arguments import name_of, options_of, reject_ambiguous_optio
 from d2lhybrid.core.compare_outputs import mismatch
 from d2lhybrid.core.errors import D2LHybridError, SaveError, brief
 from d2lhybrid.core.host_array import HostArray
-from d2lhybrid.core.i18n import general, gettext as _
+from d2lhybrid.core.i18n import general, gettext as _, sentences
 from d2lhybrid.core.subprocesses import run_python, status
+from d2lhybrid.core.usage import not_a_model, usage
 from d2lhybrid.frameworks import copy_outputs, environment, format_of, framework_of
 from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.failures import wrap_call_errors
@@ -82,6 +83,14 @@ def _one_at_a_time(verb: Verb) -> Verb:
     return cast(Verb, alone)
 
 
+def _misused(model: Any, path: Any, /, *_args: Any, **_options: Any) -> str:
+    """What is wrong with the first two arguments of ``save``; "" if nothing is."""
+    if isinstance(model, (str, os.PathLike)) or not isinstance(path, (str, os.PathLike)):
+        return _("The model comes first, then the path, then the model's arguments.")
+    return not_a_model(model)
+
+
+@usage("save(net, 'path', x)", check=_misused)
 @_one_at_a_time
 @preserve_state
 @reject_ambiguous_options
@@ -130,9 +139,11 @@ def save(
             the model is in training mode, in which it doesn't compute what would be saved.
         ArtifactNotFoundError: `path` holds something that ``save`` did not write, or the folder
             around it doesn't exist.
-        ArgumentError: `path` isn't a valid name for a folder, or no input has an axis that
-            `dynamic` names; or an option is misspelled, or also a parameter of the model.
-        OSError: The disk is full, or there is no permission; what was there is still there.
+        ArgumentError: Model, path and inputs come in another order; `path` isn't a valid name for
+            a folder; no input has an axis that `dynamic` names; or an option is misspelled, or also
+            a parameter of the model.
+        UnwritableFolderError: There is no permission to write there.
+        OSError: The disk is full; what was there is still there.
         UnsupportedArtifactError: The framework has no such format.
         CompilerMissingError: The format needs a compiler, and none was found.
 
@@ -148,7 +159,8 @@ def save(
     chosen = format_of(framework.name, format or next(iter(framework.formats), ""))
     if not args and not kwargs:
         raise SaveError(
-            _("Expected example inputs, but there are none; write save(model, path, x).")
+            _("Expected example inputs, but there are none. Write {code}."),
+            code="save(net, 'path', x)",
         )
     add_trusted()  # fails here, before the work, if the list cannot be written to
     with replacing(path) as folder:
@@ -157,6 +169,7 @@ def save(
         options = chosen.options(example.inputs)
         with wrap_call_errors(name_of(model), args, kwargs):
             calls = _record(example, dynamic, options)
+        _require_dtypes(example, calls[0], chosen)
         options |= _write(framework, chosen, example, folder)
         if not example.larger_inputs:  # the format allowed no axis to vary
             calls = calls[:1]
@@ -188,6 +201,22 @@ def _require_dense(example: ExampleCall, chosen: Format) -> None:
             "makes the {kind} inside."
         )
         raise SaveError(text, kind=kind, parts=chosen.parts[kind])
+
+
+def _require_dtypes(example: ExampleCall, recorded: RecordedCall, chosen: Format) -> None:
+    """Raise SaveError for a dtype that a manifest or the format does not know."""
+    names, (inputs, outputs) = [*example.input_names, *example.output_names], recorded
+    known = [dtype for dtype in get_args(Dtype) if dtype not in chosen.unsupported]
+    for name, tensor in zip(names, [*inputs, *outputs], strict=True):
+        if tensor.dtype not in known:
+            text = _(
+                "Expected tensors of {dtypes} for {format!r}. Received: {name}, which is {dtype}. "
+                "Save a function that converts it inside."
+            )
+            if tensor.dtype in chosen.unsupported:
+                text = sentences(text, _("Or choose another format."))
+            fields = {"format": chosen.name, "name": name, "dtype": tensor.dtype}
+            raise SaveError(text, dtypes=", ".join(known), **fields)
 
 
 def _seal_and_verify(manifest: Manifest, folder: Path, framework: Framework, model: Any) -> str:
@@ -324,22 +353,12 @@ def _tensor_specs(
     Args:
         names: What they are called.
         calls: The tensors of each recorded call. An axis varies if its sizes differ between them.
-
-    Raises:
-        SaveError: A manifest knows no such dtype.
     """
     specs = []
     for name, *host_arrays in zip(names, *calls, strict=True):
-        dtype = host_arrays[0].dtype
-        if dtype not in get_args(Dtype):
-            text = _(
-                "Expected tensors of {dtypes}, received {name}: {dtype}. "
-                "Wrap the model in a function that converts it."
-            )
-            raise SaveError(text, dtypes=", ".join(get_args(Dtype)), name=name, dtype=dtype)
         shapes = zip(*(host_array.array.shape for host_array in host_arrays), strict=True)
         shape = tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in shapes)
-        specs.append(TensorSpec(name, dtype, shape))
+        specs.append(TensorSpec(name, cast(Dtype, host_arrays[0].dtype), shape))
     return tuple(specs)
 
 
@@ -371,7 +390,8 @@ def _seal(manifest: Manifest, folder: Path) -> str:
         raw = manifest.to_bytes()
         parse(raw)
     except ValueError as error:
-        text = _("Expected arguments and outputs that a manifest can hold: {reason}.")
-        raise SaveError(text, reason=brief(error)) from error
+        text = _("Expected arguments and outputs that JSON can hold. Received: {reason}.")
+        reason = brief(error.__cause__ if isinstance(error.__cause__, Exception) else error)
+        raise SaveError(text, reason=reason.rstrip(".")) from error
     (folder / MANIFEST).write_bytes(raw)
     return hashlib.sha256(raw).hexdigest()

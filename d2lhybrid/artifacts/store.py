@@ -15,12 +15,14 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from d2lhybrid.artifacts.examples import load_examples
 from d2lhybrid.artifacts.integrity import files_in, find_problems, require_intact
 from d2lhybrid.artifacts.manifest import MANIFEST, MAX_BYTES, Manifest, parse
 from d2lhybrid.artifacts.trusted import is_trusted
 from d2lhybrid.core import errors
+from d2lhybrid.core.arguments import write_nearest
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.i18n import gettext as _, sentences
 from d2lhybrid.core.reader import is_in_shell
@@ -30,6 +32,9 @@ from d2lhybrid.frameworks.formats import Format
 
 # What a system says of a path where nothing is or can be; the last three are of names it refuses.
 NOTHING = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EILSEQ, errno.EINVAL)
+
+
+LONGEST_PATH = 200  # letters of one that a message repeats
 
 
 @dataclass(frozen=True)
@@ -63,11 +68,13 @@ class Stored:
 
     def find_problems(self) -> tuple[str, ...]:
         """What differs between the files and the manifest; empty if every byte is as saved."""
-        return find_problems(self.root, self.manifest)
+        with explain_unreadable(self.root):
+            return find_problems(self.root, self.manifest)
 
     def require_intact(self) -> None:
         """Raise DamagedArtifactError unless every byte is as it was saved."""
-        require_intact(self.root, self.manifest)
+        with explain_unreadable(self.root):
+            require_intact(self.root, self.manifest)
 
     def require_allowed(self, trust: bool) -> bool:
         """Raise if code could run that the user does not trust; returns whether they do."""
@@ -117,7 +124,7 @@ class Stored:
             )
             versions = ", ".join(f"{k} {number}" for k, number in self.manifest.versions.items())
             fields = {"framework": self.manifest.framework, "path": str(self.root)}
-            fields |= {"error": errors.brief(error), "versions": versions}
+            fields |= {"error": errors.brief(error).rstrip("."), "versions": versions}
             raise errors.ArtifactLoadError(text, **fields) from error
 
 
@@ -127,15 +134,24 @@ def read(path: str | os.PathLike[str]) -> Stored:
     Raises:
         ArtifactNotFoundError: Nothing is there, or a file or a link, or a folder whose manifest is
             missing or a link.
-        OSError: The system does not let us read it.
+        UnreadableArtifactError: The system does not let us read it.
         DamagedArtifactError: The manifest cannot be read.
     """
     root = Path(os.path.abspath(path))
+    with explain_unreadable(root):
+        return _read(root)
+
+
+def _read(root: Path) -> Stored:
     if _mode(root) is None and _mode(_spare(root)) is not None:
         root = _spare(root)
     mode = _mode(root)
     if mode is None:
-        text = _("Expected a folder made by d2lhybrid.save, but there is nothing at {path!r}.")
+        text = _(
+            "Expected a folder made by d2lhybrid.save, but there is nothing at {path!r}. Check the "
+            "path, or save the model there first."
+        )
+        text += write_nearest(root.name, _neighbours(root))
         raise errors.ArtifactNotFoundError(text, path=str(root))
     if stat.S_ISLNK(mode):
         text = _(
@@ -143,6 +159,11 @@ def read(path: str | os.PathLike[str]) -> Stored:
             "itself."
         )
         raise errors.ArtifactNotFoundError(text, path=str(root))
+    if not stat.S_ISDIR(mode):
+        text = _("Expected a folder made by d2lhybrid.save, but {path!r} is a file.")
+        if _mode(root.parent / MANIFEST) is not None:
+            text = sentences(text, _("Pass the folder {folder!r}."))
+        raise errors.ArtifactNotFoundError(text, path=str(root), folder=str(root.parent))
     mode = _mode(root / MANIFEST) or 0
     if stat.S_ISLNK(mode):
         text = _(
@@ -156,6 +177,39 @@ def read(path: str | os.PathLike[str]) -> Stored:
     with open(root / MANIFEST, "rb") as file:
         raw = file.read(MAX_BYTES + 1)
     return Stored(root, hashlib.sha256(raw).hexdigest(), parse(raw))
+
+
+def not_a_path(path: Any, /, *_args: Any, **_options: Any) -> str:
+    """What is wrong with the path of an artifact as an argument; "" if nothing is."""
+    if isinstance(path, (str, os.PathLike)):
+        return ""
+    if hasattr(path, "manifest") and hasattr(path, "path"):
+        return _("Pass the path of what was saved: {code}.").format(code="artifact.path")
+    return _("Pass the path of the folder that {save} made.").format(save="save")
+
+
+@contextlib.contextmanager
+def explain_unreadable(root: Path) -> Iterator[None]:
+    """Raise UnreadableArtifactError for an OSError inside the block."""
+    try:
+        yield
+    except errors.D2LHybridError:
+        raise
+    except OSError as error:
+        text = _(
+            "Expected files that can be read in {path!r}. Received: {reason}. Change their "
+            "permissions, or copy the folder to where you can read it."
+        )
+        reason = error.strerror or str(error)
+        raise errors.UnreadableArtifactError(text, path=str(root), reason=reason) from error
+
+
+def _neighbours(root: Path) -> list[str]:
+    """What lies beside a path."""
+    try:
+        return os.listdir(root.parent)
+    except (OSError, ValueError):
+        return []
 
 
 def _mode(path: Path) -> int | None:
@@ -183,13 +237,16 @@ def replacing(root: Path) -> Iterator[Path]:
         ArtifactNotFoundError: What lies at `root` is not an artifact, or holds files of the user's;
             or there is no folder to make it in.
         ArgumentError: No folder can have such a name.
-        OSError: Full disk, no permission.
+        UnwritableFolderError: No permission, or a name that the system refuses.
+        OSError: Full disk.
     """
     staging = root.parent / f".{root.name}.saving-{uuid.uuid4().hex}"
     if not root.parent.is_dir():
         text = _(
             "Expected a folder {parent!r} to save into, but it doesn't exist; create it first."
         )
+        if root.parent.exists():
+            text = _("Expected a folder {parent!r} to save into, but it is a file.")
         raise errors.ArtifactNotFoundError(text, parent=str(root.parent))
     _require_replaceable(root)
     try:
@@ -198,11 +255,22 @@ def replacing(root: Path) -> Iterator[Path]:
         except ValueError as error:  # a NUL, or what no encoding of names has
             text = _("Expected a valid name for a folder. Received: {name!r}.")
             raise errors.ArgumentError(text.format(name=root.name)) from error
+        except OSError as error:
+            text = _(
+                "Expected a path that can be written to. Received: {path!r} ({reason}). Choose "
+                "another one."
+            )
+            fields = {"path": _shortened(str(root)), "reason": error.strerror or str(error)}
+            raise errors.UnwritableFolderError(text, **fields) from error
         yield staging
         _require_replaceable(root)
         _publish(staging, root)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+
+
+def _shortened(path: str) -> str:
+    return path if len(path) <= LONGEST_PATH else f"{path[:LONGEST_PATH]}…"
 
 
 def _publish(staging: Path, root: Path) -> None:

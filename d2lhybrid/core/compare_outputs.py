@@ -109,9 +109,13 @@ def mismatch(answer: Answer, expected: Answer, tolerance: float | None = None) -
             float32 from an accelerator it is a fraction of the largest number in its row.
     """
     if answer.keys() != expected.keys():
-        text = _("{received} instead of {expected}")
-        received = next((path for path in answer if path not in expected), _("nothing"))
-        wanted = next((path for path in expected if path not in answer), _("nothing"))
+        received = next((path for path in answer if path not in expected), "")
+        wanted = next((path for path in expected if path not in answer), "")
+        text = _("{received}, should be {expected}")
+        if not received:
+            text = _("{expected} is missing")
+        elif not wanted:
+            text = _("{received} should not be there")
         return Mismatch(text.format(received=received, expected=wanted))
     coarsest = _coarsest([*answer.values(), *expected.values()])
     worst: Mismatch | None = None
@@ -145,25 +149,25 @@ def _leaf_mismatch(
     if not isinstance(leaf, HostArray) or not isinstance(other, HostArray):
         if _equal(leaf, other):
             return None
-        text = _("{output} is {received!r} instead of {expected!r}")
+        text = _("{output} is {received!r}, should be {expected!r}")
         return Mismatch(text.format(output=path, received=leaf, expected=other))
     is_whole = other.array.dtype.kind in "biu"
     dtypes = {leaf.dtype, other.dtype} - {PYTHON_NUMBER}
     if not dtypes:  # both are numbers of Python's
         dtypes = {"float64" if is_whole else coarsest}
     if len(dtypes) > 1:
-        text = _("{output} has dtype {received} instead of {expected}")
+        text = _("{output} has dtype {received}, should have {expected}")
         return Mismatch(text.format(output=path, received=leaf.dtype, expected=other.dtype))
     a, b = leaf.values(), other.values()
     if a.shape != b.shape:
-        text = _("{output} has shape {received} instead of {expected}")
+        text = _("{output} has shape {received}, should have {expected}")
         return Mismatch(text.format(output=path, received=a.shape, expected=b.shape))
     if a.dtype.kind not in NUMERIC or b.dtype.kind not in NUMERIC:  # such as texts
         equal = np.asarray(a == b, dtype=bool)
         if equal.all():
             return None
         index = tuple(map(int, np.argwhere(~equal)[0]))
-        text = _("{output} is {received!r} instead of {expected!r}")
+        text = _("{output} is {received!r}, should be {expected!r}")
         output = _element(path, index)
         return Mismatch(text.format(output=output, received=a[index], expected=b[index]))
     exactness = {_exactness(leaf), _exactness(other)} - {PYTHON_NUMBER} or dtypes
@@ -174,7 +178,11 @@ def _leaf_mismatch(
     )
     if excess <= 1:
         return None
-    text = _("{output} is {received} instead of {expected}: {gap} apart, where {limit} is allowed")
+    text = _("{output} is {received}, should be {expected}: {gap} apart, {limit} allowed")
+    if {a.dtype.kind, b.dtype.kind} <= set("biu"):
+        text = _("{output} is {received}, should be {expected}; no difference is allowed")
+    elif not np.isfinite(gap):  # such as nan, to which no number is near
+        text = _("{output} is {received}, should be {expected}")
     received, expected = _numbers(a[index], b[index])
     fields = {"output": _element(path, index), "received": received, "expected": expected}
     return Mismatch(text.format(**fields, gap=general(gap), limit=general(allowed)), excess)

@@ -149,8 +149,12 @@ class ArtifactLoadError(ArtifactError, RuntimeError):
     """The bytes are as saved, but the framework cannot load or run them."""
 
 
+class UnreadableArtifactError(ArtifactError, OSError):
+    """The system does not let us read the artifact."""
+
+
 class UnwritableFolderError(ArtifactError, OSError):
-    """One of the user's folders, for what is trusted or compiled, cannot be written to."""
+    """A folder for an artifact, or for what is trusted or compiled, cannot be written to."""
 
 
 class InputMismatchError(ArtifactError, TypeError, ValueError):

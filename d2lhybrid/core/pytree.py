@@ -8,6 +8,7 @@ optree open a class only after it was registered, so neither opens any dataclass
 """
 
 import dataclasses
+import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -21,6 +22,7 @@ from msgspec import Meta, Struct
 
 from d2lhybrid.core.errors import ArgumentError, InputMismatchError, SaveError
 from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.usage import kind_of
 
 Leaf = tuple[str, Any]
 IsTensor = Callable[[Any], bool]
@@ -175,16 +177,16 @@ class TreeSpec(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
             text = _(
                 "Expected {expected!r} as {path}, because this value is part of the saved program. "
                 "Received: {received!r}. Save the model again with the new value, or with a tensor "
-                "in its place."
+                "instead."
             )
             raise InputMismatchError(text, expected=self.value, path=path, received=value)
         names = self.keys or tuple(range(len(self.parts)))
         is_container = not is_constant and self.kind != "tensor"
         if not is_container or inside is None or inside.keys() != set(names):
-            text = _("Expected {expected} as {path}, received a {kind}.")
-            if path in ("", "[0]", "[1]"):
-                text = _("Expected the arguments {expected}.")
-            raise InputMismatchError(text, expected=str(self), path=path, kind=type(value).__name__)
+            text = _("Expected {expected} as {path}. Received: {kind}.")
+            expected = _("a tensor") if self.kind == "tensor" else str(self)
+            received = kind_of(value) if inside is None or not is_container else repr([*inside])
+            raise InputMismatchError(text, expected=expected, path=path, kind=received)
         tensors = []
         for name, part in zip(names, self.parts, strict=True):
             tensors += part.flatten_like(inside[name], f"{path}[{name!r}]")
@@ -226,6 +228,12 @@ def tree_flatten(
         raise SaveError(text, depth=MAX_SAVED_NESTING, path=path[:80])
     if value is None:
         return TreeSpec("none"), []
+    if isinstance(value, float) and not math.isfinite(value):
+        text = _(
+            "Expected a finite number as {path}, because it becomes part of the program. Received: "
+            "{value}. Use a tensor instead."
+        )
+        raise SaveError(text, path=path, value=value)
     if isinstance(value, Scalar) and not isinstance(value, Enum):
         return TreeSpec("constant", _builtin(value)), []
     inside = None if is_tensor(value) else children(value)

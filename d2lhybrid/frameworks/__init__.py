@@ -116,9 +116,10 @@ def format_of(framework: str, name: str) -> Format:
     if not formats:
         raise get(framework).lacks("save")
     if name not in formats:
-        text = _("Expected one of the {framework} formats {formats}, received {received!r}.")
-        said = ", ".join(formats)
-        raise UnsupportedArtifactError(text, framework=framework, formats=said, received=name)
+        text = _("Expected one of the formats of {framework}: {formats}. Received: {received!r}.")
+        said = text + write_nearest(name, formats)
+        fields = {"framework": get(framework).display, "received": name}
+        raise UnsupportedArtifactError(said, formats=", ".join(map(repr, formats)), **fields)
     return formats[name]
 
 

@@ -52,6 +52,8 @@ class Framework(ABC):
     companions: ClassVar[tuple[str, ...]] = ()
     # The functions, by the names of their code, that make tensors of arrays and of numbers.
     conversions: ClassVar[frozenset[str]] = frozenset()
+    # A function that makes a tensor of an array or a number, as users write it.
+    converter: ClassVar[str] = ""
     # What it writes and reads, by name, the best first; without importing it.
     formats: ClassVar[Mapping[str, Format]] = {}
 

@@ -84,7 +84,9 @@ class ExampleCall:
         rebuilt = in_spec.unflatten(inputs, classes=True)
         rebuilt_spec, _leaves = tree_flatten(rebuilt, framework.is_tensor, "")
         if rebuilt_spec != in_spec:
-            text = _("Expected importable classes, received {received}; pass dictionaries.")
+            text = _(
+                "Expected importable classes. Received: {received}. Pass dictionaries instead."
+            )
             classes = [type(argument).__qualname__ for argument in arguments.values()]
             raise SaveError(text, received=classes)
         return cls(model, framework, in_spec, inputs, _names(leaves))
@@ -172,7 +174,8 @@ class ExampleCall:
     def _require_dims(self, dynamic: DynamicDims, ranks: Sequence[int]) -> None:
         """Raise ArgumentError unless each name in `dynamic` is an input that has these axes."""
         rank_of = dict(zip(self.input_names, ranks, strict=True))
-        for name, dims in dynamic.items():
+        named = dynamic.items() if isinstance(dynamic, Mapping) else [("", dynamic)]
+        for name, dims in named:
             has_dims = isinstance(dims, Mapping) and name in rank_of
             if has_dims and not dims.keys() - {*range(rank_of[name])}:
                 continue
@@ -180,9 +183,10 @@ class ExampleCall:
                 "Expected axes of the inputs ({names}) as dynamic, such as {example}. "
                 "Received: {received!r}."
             )
-            example = "{'x': {0: 'batch'}}"
+            example = f"{{{self.input_names[0]!r}: {{0: 'batch'}}}}"
             names = ", ".join(self.input_names)
-            raise ArgumentError(text.format(names=names, example=example, received={name: dims}))
+            received = {name: dims} if isinstance(dynamic, Mapping) else dynamic
+            raise ArgumentError(text.format(names=names, example=example, received=received))
 
 
 def _names(leaves: Sequence[Leaf], taken: Sequence[str] = ()) -> list[str]:
@@ -239,6 +243,7 @@ class Format(ABC):
     note: ClassVar[str] = ""  # for readers of ``inspect``
     converts: ClassVar[bool] = False  # does it take tensors of others, such as NumPy's arrays?
     native: ClassVar[NativeProgram | None] = None
+    unsupported: ClassVar[tuple[str, ...]] = ()  # dtypes of tensors that it cannot hold
     parts: ClassVar[Mapping[str, str]] = {}  # of what is no array, by the names of its classes
 
     @abstractmethod

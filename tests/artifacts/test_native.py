@@ -33,7 +33,7 @@ def test_kept_folder_works_without_us(path, tmp_path):
     assert printed.stdout.split()[1:] == ["float32", "1", "2"]
     again = np.fromfile(kept / "output-0.raw", "float32").reshape(1, 2)
     np.testing.assert_array_equal(again, expected)
-    with pytest.raises(FileExistsError, match="Will not"):  # of somebody else
+    with pytest.raises(errors.UnwritableFolderError, match="other files"):  # of somebody else
         run_native(path, output_dir=path)
 
 

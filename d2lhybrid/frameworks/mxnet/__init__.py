@@ -23,6 +23,7 @@ class MXNet(FolderFramework):
 
     name = "mxnet"
     display = "MXNet"
+    converter = "mx.nd.array"
     order = 9
     formats = FORMATS
     conversions = frozenset({"array"})

@@ -24,6 +24,7 @@ class TensorFlow(FolderFramework):
 
     name = "tensorflow"
     display = "TensorFlow"
+    converter = "tf.convert_to_tensor"
     order = 2
     formats = FORMATS
     compiles_graphs = takes_arrays = True

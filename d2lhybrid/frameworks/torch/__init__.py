@@ -25,6 +25,7 @@ class PyTorch(FolderFramework):
 
     name = "torch"
     display = "PyTorch"
+    converter = "torch.as_tensor"
     order = 1
     formats = FORMATS
     conversions = frozenset({"tensor", "as_tensor", "asarray"})

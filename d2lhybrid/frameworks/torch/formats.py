@@ -186,6 +186,7 @@ class Onnx(TorchFormat):
 
     name = "onnx"
     packages = ("onnx", "onnxruntime", "onnxscript")
+    unsupported = ("bfloat16",)  # ONNX Runtime gets and gives NumPy's arrays
     native = NativeProgram(
         "onnx.c", "onnxruntime", "-ldl '-DONNXRUNTIME=\"{1}\"'", "model.onnx",
         library="capi/libonnxruntime.*",
