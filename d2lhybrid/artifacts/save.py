@@ -155,13 +155,13 @@ def save(
     """
     path = Path(os.path.abspath(path))  # whatever the current folder is meanwhile
     model, args, kwargs = resolve_call(model, args, kwargs, options_of(save))
-    framework = framework_of(model, args, kwargs)
-    chosen = format_of(framework.name, format or next(iter(framework.formats), ""))
     if not args and not kwargs:
         raise SaveError(
             _("Expected example inputs, but there are none. Write {code}."),
             code="save(net, 'path', x)",
         )
+    framework = framework_of(model, args, kwargs)
+    chosen = format_of(framework.name, format or next(iter(framework.formats), ""))
     add_trusted()  # fails here, before the work, if the list cannot be written to
     with replacing(path) as folder:
         example = ExampleCall.of(framework, model, args, kwargs, chosen.function(model))

@@ -1,14 +1,16 @@
 """One clear error of our own for each thing that can be wrong with an artifact."""
 
 import os
+import re
 import shutil
 import sys
+from functools import partial
 
 import pytest
 from artifact_files import edit, forge, make
 from processes import python
 
-from d2lhybrid import inspect, load, run_native, trust, verify
+from d2lhybrid import inspect, load, run_native, save, trust, verify
 from d2lhybrid.artifacts.manifest import MANIFEST, parse
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.core import errors
@@ -30,10 +32,122 @@ def test_what_is_no_artifact(tmp_path, verb):
     nothing = ["missing", "nul\0byte", "file/below", "loop/below", "a" * 300, "a/" * 5000, "\ud800"]
     no_manifest, linked = "has no file d2lhybrid.json", "d2lhybrid.json in .* is a link; copy"
     said = {**dict.fromkeys(nothing, "nothing at"), "link": "is a link; pass the folder"}
-    said |= {**dict.fromkeys(("file", "folder", "pipe"), no_manifest), "another's": linked}
+    said |= {
+        **dict.fromkeys(("folder", "pipe"), no_manifest),
+        "file": "is a file",
+        "another's": linked,
+    }
     for name, words in said.items():
         with pytest.raises(errors.ArtifactNotFoundError, match=words):
             verb(f"{tmp_path}/{name}")
+
+
+class Recorded:
+    """As the models that users hand over in place of a path."""
+
+
+NO_PATHS = {
+    "a model": (Recorded(), "Recorded"),
+    "nothing": (None, "None"),
+    "a number": (3, "3"),
+    "bytes": (b"a", "bytes"),
+}
+
+
+@pytest.mark.parametrize("case", NO_PATHS)
+@pytest.mark.parametrize("verb", VERBS)
+def test_what_is_no_path_is_told_so(verb, case):
+    received, words = NO_PATHS[case]
+    with pytest.raises(errors.ArgumentError) as raised:
+        verb(received)
+    assert f"Received: {verb.__name__}({words})" in str(raised.value)
+    assert "Pass the path of the folder that save made." in str(raised.value)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_path_that_is_nearly_right_is_suggested(tmp_path, verb):
+    make(tmp_path / "linear")
+    with pytest.raises(errors.ArtifactNotFoundError, match="Write 'linear'"):
+        verb(tmp_path / "liner")
+    with pytest.raises(
+        errors.ArtifactNotFoundError, match=r"is a file\. Pass the folder .*linear'"
+    ):
+        verb(tmp_path / "linear" / MANIFEST)
+    with pytest.raises(errors.ArgumentError, match=r"artifact\.path"):
+        verb(inspect(tmp_path / "linear"))
+
+
+CALLS = {  # what is passed to save, and what the message has to name
+    "the path first": (lambda f, x: save("path", f, x), "model comes first, then the path"),
+    "the path last": (lambda f, x: save(f, x, "path"), "model comes first, then the path"),
+    "no path": (lambda f, x: save(f), r"Received: save\("),
+    "no arguments": (lambda f, x: save(f, "path"), r"save\(net, 'path', x\)"),
+    "several callables": (lambda f, x: save({"f": f}, "path", x), "several callables"),
+    "no callable": (lambda f, x: save(None, "path", x), "cannot be called"),
+    "a class": (lambda f, x: save(Recorded, "path", x), "is a class"),
+    "an unknown format": (lambda f, x: save(f, "path", x, format="onx"), "Write 'onnx'"),
+    "axes without a name": (lambda f, x: save(f, "path", x, dynamic=True), "as dynamic, such as"),
+    "no parent": (lambda f, x: save(f, "no/such/path", x), "no/such' .* create it first"),
+    "not finite": (lambda f, x: save(f, "path", x, float("inf")), "finite number as .*tensor"),
+    "complex": (lambda f, x: save(f, "path", x + 1j), "x, which is complex64. Save a function"),
+    "bfloat16 in ONNX": (
+        lambda f, x: save(f, "path", x.bfloat16(), format="onnx"),
+        r"'onnx'\. Received: x, which is bfloat16.*another format",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CALLS)
+def test_a_wrong_call_of_save_is_told_what_is_wrong(tmp_path, monkeypatch, case):
+    torch = pytest.importorskip("torch")
+    monkeypatch.chdir(tmp_path)
+    wrong, words = CALLS[case]
+
+    def double(x, scale=2.0):
+        return x * scale
+
+    with pytest.raises(errors.D2LHybridError, match=words):
+        wrong(double, torch.ones(2, 3))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_call_that_does_not_fit_shows_the_whole_call(tmp_path):
+    torch = pytest.importorskip("torch")
+    x = torch.ones(2, 3)
+    save(lambda x, mask: x * mask, tmp_path / "a", x, mask=x)
+    model = load(tmp_path / "a")
+    for args, kwargs, received in (
+        ((x,), {}, r"\(Tensor\)"),
+        ((x, x), {}, r"\(Tensor, Tensor\)"),
+        ((), {"x": x, "mask": x}, r"\(x=Tensor, mask=Tensor\)"),
+    ):
+        for run in (model, partial(run_native, tmp_path / "a")):
+            with pytest.raises(errors.InputMismatchError) as raised:
+                run(*args, **kwargs)
+            assert re.search(rf"\(x, mask=·\)\. Received: {received}", str(raised.value))
+    for wrong, words in (
+        (x.double(), r"x: float32 .*Received: float64 \(2, 3\)\. Convert it to float32"),
+        (torch.ones(2, 4), r"Received: float32 \(2, 4\)\. Give it that shape"),
+        (x.numpy(), r"as x\. Received: numpy\.ndarray\. .*torch\.as_tensor"),
+        (None, r"a tensor as x\. Received: None"),
+        ([x], r"a tensor as x\. Received: \[Tensor\]"),
+    ):
+        with pytest.raises(errors.InputMismatchError, match=words):
+            model(wrong, mask=x)
+
+
+OPTIONS = {
+    "seconds": ({"timeout": "1"}, "timeout as a number"),
+    "folder": ({"output_dir": 3}, "output_dir as a path"),
+    "misspelt": ({"timout": 3}, "Write timeout="),
+}
+
+
+@pytest.mark.parametrize("case", OPTIONS)
+def test_a_wrong_option_of_run_native_is_named(tmp_path, case):
+    options, words = OPTIONS[case]
+    with pytest.raises(errors.ArgumentError, match=words):
+        run_native(make(tmp_path / "a"), **options)
 
 
 PATHS = (

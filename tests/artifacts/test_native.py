@@ -52,7 +52,9 @@ def test_the_cache_saves_compiling(path, tmp_path, monkeypatch):
 def test_wrong_inputs(path):
     good = np.ones((1, 512), "float32")
     for wrong in ([good[:, 1:]], [good.astype("float64")], [np.array([["text"]])]):
-        with pytest.raises(errors.InputMismatchError, match=r"float32 \(any, 512\)"):
+        with pytest.raises(
+            errors.InputMismatchError, match=r"float32 \(any, 512\)|holds no numbers"
+        ):
             run_native(path, *wrong)
 
 
@@ -66,11 +68,11 @@ def test_a_program_leaves_a_gpus_memory_to_others(monkeypatch):
 def test_what_cannot_be_run(saved, copied, path, user, tmp_path, monkeypatch):
     with pytest.raises(errors.UnsupportedArtifactError, match="JAX has no such format"):
         run_native(saved("jax", "jax.export"))
-    with pytest.raises(errors.NativeRunError, match=r"after 0\.001 s"):
+    with pytest.raises(errors.NativeRunError, match=r"longer than 0\.001 s"):
         run_native(path, timeout=0.001)
     net = import_mxnet().gluon.nn.HybridLambda(lambda F, x: F.cast(x * 3, dtype="int32"))
     save(net, tmp_path / "whole", *inputs("mxnet", 1))
-    with pytest.raises(errors.UnsupportedArtifactError, match=r"float32, received .*int32"):
+    with pytest.raises(errors.UnsupportedArtifactError, match=r"float32\. Received: .*int32"):
         run_native(tmp_path / "whole")
     on_a_gpu = copied("torch", "torch.export")
     edit(on_a_gpu, lambda body: body["options"].update(device="cuda:0"))

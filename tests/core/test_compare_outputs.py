@@ -195,5 +195,5 @@ def test_a_tolerance_is_for_floats_and_whole_numbers_have_to_be_equal():
         found = np.array([1, 0], kind), np.array([1, 1], kind)
         assert "no difference is allowed" in differ(*found, tolerance=0.9)
         assert not differ(found[0], found[0].copy(), tolerance=0.9)
-    assert "10 apart" in differ(np.int64([110]), np.int64([100]), tolerance=0.2)
+    assert "no difference is allowed" in differ(np.int64([110]), np.int64([100]), tolerance=0.2)
     assert differ(110, 100, tolerance=0.2)  # of Python's, too

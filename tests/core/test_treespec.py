@@ -11,7 +11,7 @@ from d2lhybrid.errors import InputMismatchError
 TENSORS = st.integers(0, 9).map(lambda number: np.full((2,), number, "float32"))
 CONSTANTS = st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=3)
 TREES = st.recursive(
-    TENSORS | CONSTANTS | st.floats(allow_nan=False),
+    TENSORS | CONSTANTS | st.floats(allow_nan=False, allow_infinity=False),
     lambda inside: (
         st.lists(inside, max_size=3)
         | st.lists(inside, max_size=3).map(tuple)
