@@ -86,6 +86,13 @@ def test_litert_is_another_runtime_that_takes_and_returns_structures(monkeypatch
     assert "litert" not in variants(tf.nn.relu, X).by_name
 
 
+def test_litert_takes_what_keras_takes():
+    net = tf.keras.Sequential([tf.keras.Input((4,)), dense(2)])
+    x = np.ones((3, 4), np.float32)
+    v = variants(net, x)
+    np.testing.assert_allclose(v["litert"](x), v["eager"](x).numpy(), rtol=1e-5)
+
+
 def test_what_litert_cannot_convert_is_a_reason(capfd):
     x = tf.constant(["a b", "c"])
     with pytest.raises(CannotBuildError, match="converter doesn't accept"):

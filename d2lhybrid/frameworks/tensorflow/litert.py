@@ -3,6 +3,7 @@
 import os
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from d2lhybrid.core.errors import CannotBuildError, brief
@@ -72,9 +73,14 @@ class _Model:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         named = [kwargs[name] for name in self._keywords]
-        tensors = [leaf for leaf in tf.nest.flatten((args, named)) if device.is_tensor(leaf)]
+        tensors = filter(_is_input, tf.nest.flatten((args, named)))
         for index, tensor in zip(self._inputs, tensors, strict=True):
             self._interpreter.set_tensor(index, tensor)
         self._interpreter.invoke()
         arrays = [self._interpreter.get_tensor(index) for index in self._outputs]
         return tf.nest.pack_sequence_as(self._structure, arrays)
+
+
+def _is_input(leaf: Any) -> bool:
+    """Is it an input of the traced program? Python's own numbers are constants in it."""
+    return device.is_tensor(leaf) or isinstance(leaf, np.ndarray)
