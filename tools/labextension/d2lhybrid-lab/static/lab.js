@@ -71,16 +71,23 @@
     if (place && places.length > 1) await show(other, place);
   };
 
-  // JupyterLab guesses the height of cells that were never in the window, so the first jump misses.
+  // Brings a cell to the top of the window. JupyterLab guesses the height of cells that were never in
+  // the window, so the first jump misses. A cell that only came near the top would not do: whoever
+  // changes the language or framework twice would end up in the section before.
+  const outerOf = (panel) =>
+    panel.content.node.querySelector(".jp-WindowedPanel-outer") ?? panel.content.node;
   const show = async (panel, id) => {
     const at = Array.from(panel.context.model.cells).findIndex((cell) => cell.id === id);
     const cell = panel.content.widgets[at];
+    const outer = outerOf(panel);
     for (let calm = 0, tries = 0; calm < 3 && tries < 30; tries++) {
-      const { top, bottom } = panel.content.node.getBoundingClientRect();
-      const place = cell.node.isConnected ? cell.node.getBoundingClientRect().top : -1;
-      const there = place >= top - 1 && place < (top + bottom) / 2;
-      calm = there ? calm + 1 : 0;
-      if (!there) {
+      const { top, bottom } = outer.getBoundingClientRect();
+      const place = cell.node.isConnected ? cell.node.getBoundingClientRect().top - top : NaN;
+      const isLast = outer.scrollTop + outer.clientHeight > outer.scrollHeight - 2;
+      const isThere = Math.abs(place) < 2 || (isLast && place > 0 && place < bottom - top);
+      calm = isThere ? calm + 1 : 0;
+      if (!isThere && Math.abs(place) < bottom - top) outer.scrollBy(0, place);
+      else if (!isThere) {
         panel.content.activeCellIndex = at;
         await panel.content.scrollToItem(at, "start");
       }
@@ -290,8 +297,7 @@
     if (!cell()) return;
     await show(panel, place.id);
     const { top } = panel.content.node.getBoundingClientRect();
-    const outer = panel.content.node.querySelector(".jp-WindowedPanel-outer") ?? panel.content.node;
-    outer.scrollBy(0, cell().node.getBoundingClientRect().top - top - place.offset);
+    outerOf(panel).scrollBy(0, cell().node.getBoundingClientRect().top - top - place.offset);
   };
 
   const reset = async (panel, say) => {
