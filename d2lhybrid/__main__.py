@@ -227,7 +227,7 @@ def _add_compare(comparing: ArgumentParser) -> None:
     add("--references", action="store_true", dest="with_references", help=programs)
     seconds = _("seconds to measure, 20 by default; first calls take extra time")
     add("--time-limit", type=float, metavar="S", help=seconds)
-    most = _("leave out what takes more seconds to build and call for the first time")
+    most = _("leave out what takes longer to build and call for the first time")
     add("--build-timeout", type=float, metavar="S", help=most)
     fresh = _("measure in this many fresh processes; six or more give an interval across processes")
     add("--processes", type=int, metavar="N", help=fresh)

@@ -166,14 +166,14 @@ def not_several_callables(thing: Any) -> str:
     inside = thing.function if isinstance(thing, Call) else thing
     if not isinstance(inside, Mapping):
         if not callable(inside):
-            return _("{kind} is no dict of callables.").format(kind=kind_of(inside))
+            return _("{kind} is not a dict of callables.").format(kind=kind_of(inside))
         text = _("{kind} is a single callable: {variants} gives every way to run a model.")
         return text.format(kind=kind_of(inside), variants="variants(net, x)")
     if not inside:
         return _("The dict is empty.")
     for label, function in inside.items():
         if not isinstance(label, str):
-            return _("{label!r} is no name: use texts.").format(label=label)
+            return _("{label!r} is no name: use strings.").format(label=label)
         if not callable(function) and not isinstance(function, Call):
             text = _("{label!r} is {kind}, which cannot be called.")
             return text.format(label=label, kind=kind_of(function))

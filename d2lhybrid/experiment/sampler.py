@@ -95,7 +95,10 @@ class Sampler:
         self._run = partial(function, *args, **kwargs)
         if self._copies:
             self._run = self._copies.calling(function)
-            text = _("it donates arguments, so each call gets a copy, made outside the time")
+            text = _(
+                "it donates arguments, so each call gets a copy that is made before the clock "
+                "starts"
+            )
             self.notes.append(text)
         self._self_timed = function if isinstance(function, SelfTimed) else None
         if not self._self_timed:

@@ -460,7 +460,7 @@ def require_trainable(
 
 def type_of(thing: Any) -> str:
     """What a message calls something of a wrong type."""
-    text = _("{text!r}, a text") if isinstance(thing, str) else "{kind}"
+    text = _("{text!r}, a string") if isinstance(thing, str) else "{kind}"
     if isinstance(thing, type):
         text = _("{name}, a class and not an object of it")
     elif isroutine(thing):

@@ -69,8 +69,9 @@ def hint(error: Exception) -> str:
     """What to write if compiled code needs the value of an argument, or if an array is gone."""
     if "deleted or donated" in str(error):
         return _(
-            "Something called before has donated this array, which deletes it. Compile it outside "
-            "the function that calls it, so that it can be seen, or pass it a copy."
+            "An earlier call has donated this array, which deletes it. Compile the function that "
+            "donates outside the one that calls it, where d2lhybrid can see it, or pass it a copy "
+            "of the array."
         )
     needs_value = jax.errors.ConcretizationTypeError, jax.errors.TracerIntegerConversionError
     if not isinstance(error, needs_value):
