@@ -127,8 +127,7 @@ executed: setup  ## execute the notebooks into build/executed; LANG_, FRAMEWORK 
 	$(PY) -m book build --execute --all --jobs 1 --output build/executed $(CHOSEN)
 
 student: setup  ## notebooks to give out, without solutions, into build/student; executes nothing; LANG_, FRAMEWORK and CHAPTER choose
-	rm -rf build/student
-	$(PY) -m book student $(if $(ALLOW_PARTIAL),--partial) $(CHOSEN)
+	$(PY) -m book student $(CHOSEN)
 
 messages: setup  ## bring the translators' catalogs up to date; START=ja begins a language
 	$(PY) -m book messages $(if $(START),--start $(START))

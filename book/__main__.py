@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from book import package
 from book.build import Built, build
 from book.catalogs import update
 from book.check import check, content_problems, output_problems
-from book.errors import BookError, ExecutionError
+from book.errors import BookError, CatalogError, ExecutionError
 from book.execute import CELL_SECONDS, TRIES, execute, with_outputs
 from book.files import CHAPTERS, Key, notebook_bytes, read_notebook, write
 from book.frameworks import FRAMEWORKS
@@ -25,13 +26,15 @@ from book.parse import load
 from book.student import student
 
 ROOT = Path(__file__).parents[1]
+_GIVEN_OUT = Path("build/student")
 _BUILD = (
     "Writes the notebooks that differ from what their sources build. Outputs are kept where the "
     "code is the same; without --execute the others have none, which `check` reports."
 )
 _STUDENT = (
     "Writes notebooks to give out: without solutions and with the committed outputs, but for those "
-    "in exercises. Links to what is left out become text. It executes nothing."
+    "in exercises. Links to what is left out become text. What is not translated, or stale, shows "
+    "in English, marked. It executes nothing."
 )
 _MESSAGES = (
     "Writes translations/*.pot and merges them into the catalogs that there are; likewise those of "
@@ -77,11 +80,13 @@ def _parser() -> argparse.ArgumentParser:
     make.add_argument("--timeout", type=int, default=CELL_SECONDS, metavar="SECONDS", help=limit)
     folder = "write notebooks/ below this folder, and leave the committed one as it is"
     make.add_argument("--output", type=Path, metavar="FOLDER", help=folder)
+    gaps = "show and mark what is not translated, or stale"
+    make.add_argument("--partial", action="store_true", help=gaps)
     _add_choice(make)
     about = "write the notebooks without solutions, with the committed outputs"
     give = commands.add_parser("student", help=about, description=_STUDENT)
-    folder = "write below this folder (default: %(default)s)"
-    give.add_argument("--output", type=Path, metavar="FOLDER", default="build/student", help=folder)
+    folder = f"write below this folder (default: {_GIVEN_OUT}, which is emptied first)"
+    give.add_argument("--output", type=Path, metavar="FOLDER", help=folder)
     _add_choice(give)
     about = "bring templates and catalogs up to date"
     messages = commands.add_parser("messages", help=about, description=_MESSAGES)
@@ -96,18 +101,24 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_choice(command: argparse.ArgumentParser) -> None:
     """What chooses notebooks."""
-    gaps = "show and mark what is not translated, or stale"
-    command.add_argument("--partial", action="store_true", help=gaps)
     command.add_argument("--language", choices=LANGUAGES, help="only this language")
     command.add_argument("--framework", choices=FRAMEWORKS, help="only this framework")
     command.add_argument("--chapter", help="only this chapter: its file's name without .md")
 
 
 def _student(root: Path, options: argparse.Namespace) -> int:
-    """Write notebooks to give out, and say which have no outputs."""
+    """Write notebooks to give out, and say what they lack: translations, outputs."""
     choice = options.language, options.framework, options.chapter
-    made = student(root, choice, options.partial)
-    folder = root / options.output
+    try:
+        made = student(root, choice)
+    except CatalogError as error:  # a class has a date, a translation has none
+        files = ", ".join(sorted({problem.file for problem in error.problems}))
+        print(f"Behind: {files}. `make check` says where.", file=sys.stderr)
+        print("The notebooks show these texts in English, marked.", file=sys.stderr)
+        made = student(root, choice, partial=True)
+    folder = root / (options.output or _GIVEN_OUT)
+    if not options.output:
+        shutil.rmtree(folder, ignore_errors=True)
     for path, content in made.files.items():
         write(folder / path, content)
     for key, notebook in made.notebooks.items():

@@ -9,7 +9,8 @@ from book.languages import ENGLISH, Language
 from book.prose import plain
 from book.translate import Translate
 
-_FOR_AUTHORS = "These files are built from `chapters/`. To change a sentence, change it there."
+# A comment, because readers meet the page in copies that aren't built from anything.
+_FOR_AUTHORS = "<!-- Built from `chapters/`. To change a sentence, change it there. -->"
 
 
 def lab_command(language: Language) -> str:
@@ -35,23 +36,27 @@ def front_page(
             for one in languages
         )
         parts.append(" · ".join(links))
-    head = ["", *(FRAMEWORKS[key].name for key in FRAMEWORKS)]
+    frameworks = [key for key in FRAMEWORKS if any(key in one.frameworks for one in chapters)]
+    head = ["", *(FRAMEWORKS[key].name for key in frameworks)]
     rows = [head, ["---"] * len(head)]
-    rows += [_row(chapter, language, translate) for chapter in chapters]
+    rows += [_row(chapter, frameworks, language, translate) for chapter in chapters]
     table = "\n".join(f"| {' | '.join(row)} |".replace("|  |", "| |") for row in rows)
     command = f"```bash\n{lab_command(language)}\n```"
     lab = [] if alone else [language.lab, command]
     for_authors = [_FOR_AUTHORS] if language == ENGLISH and not alone else []
-    parts += [language.pick, table, *lab, language.run, *for_authors]
+    pick = [language.pick] if len(frameworks) > 1 else []
+    parts += [*pick, table, *lab, language.run, *for_authors]
     return "\n\n".join(parts) + "\n"
 
 
-def _row(chapter: Chapter, language: Language, translate: Translate) -> list[str]:
+def _row(
+    chapter: Chapter, frameworks: Sequence[str], language: Language, translate: Translate
+) -> list[str]:
     about = f"**{plain(translate(chapter.title.slots[0].message))}**"
     if chapter.description:
         about += f"<br>{translate(chapter.description)}"
     links = []
-    for framework in FRAMEWORKS:
+    for framework in frameworks:
         path = Key(language.code, framework, chapter.name).path.relative_to(NOTEBOOKS)
         shown = f"[{language.open}]({path.as_posix()})"
         links.append(shown if framework in chapter.frameworks else "")

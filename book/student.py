@@ -6,7 +6,9 @@ committed notebook has, except in an exercise, where the output may hold the ans
 where ``nbconvert --to slides`` begins a slide.
 """
 
-from collections.abc import Iterator, Sequence
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cache
 from itertools import takewhile
@@ -30,15 +32,18 @@ from book.build import Built, Sources, picture_files, read_sources
 from book.draft import Draft
 from book.errors import BookError
 from book.execute import with_outputs
-from book.files import Key, front_page_path, read_notebook
+from book.files import NOTEBOOKS, Key, front_page_path, read_notebook
 from book.frameworks import FRAMEWORKS
 from book.frontpage import front_page
 from book.languages import Language
-from book.references import split, unlink
+from book.references import links, split, unlink
 from book.translate import Message, Translate, fill
 
 Choice = tuple[str | None, str | None, str | None]
 """A language, a framework and a chapter; None for all."""
+
+FIGURES = "figures"
+_PICTURE = re.compile(rf"\]\(\.\./\.\./{FIGURES}/([^)\s]+)\)")  # as a notebook shows one
 
 
 def student(root: Path, choice: Choice = (None, None, None), partial: bool = False) -> Built:
@@ -58,15 +63,18 @@ def student(root: Path, choice: Choice = (None, None, None), partial: bool = Fal
     if not chapters:
         raise BookError(f"Expected the name of a chapter, received {name!r}.")
     translators = {one.code: sources.translators[one.code] for one in sources.wanted}
-    files = picture_files(root, chapters, translators, sources.recorded) | _documents(
-        root, chapters
-    )
+    pictures = picture_files(root, chapters, translators, sources.recorded)
+    files: dict[Path, bytes] = {}
     notebooks: dict[Key, nbformat.NotebookNode] = {}
     for one in sources.wanted:
         page = front_page(chapters, one, translators[one.code], sources.wanted, alone=True)
         files[front_page_path(one)] = page.encode()
         for key in _chosen(framework, tuple(FRAMEWORKS)):
             notebooks |= _notebooks(root, sources, chapters, one, key)
+    for place, notebook in notebooks.items():
+        files |= _own_pictures(notebook, place, pictures)
+    given = {place.path for place in notebooks} | files.keys()
+    files |= _documents(root, chapters, given)
     return Built(notebooks, files)
 
 
@@ -74,16 +82,52 @@ def _chosen(wanted: str | None, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in names if wanted in (None, name))
 
 
-def _documents(root: Path, chapters: Sequence[Chapter]) -> dict[Path, bytes]:
-    """The repository's files to which the chapters link."""
+def _own_pictures(
+    notebook: nbformat.NotebookNode, key: Key, pictures: Mapping[Path, bytes]
+) -> dict[Path, bytes]:
+    """Have the notebook show pictures from below its folder, and return these.
+
+    nbconvert embeds no others in slides.
+    """
     found = {}
-    for chapter in chapters:
-        for reference in chapter.references:
-            if split(reference.href, chapter.name) is None:
-                path = (chapter.path.parent / reference.href.partition("#")[0]).resolve()
-                if path.is_file():
-                    found[path.relative_to(root.resolve())] = path.read_bytes()
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            for name in _PICTURE.findall(cell.source):
+                shown = pictures[Path(NOTEBOOKS, FIGURES, name)]
+                found[key.path.parent / FIGURES / name] = shown
+            cell.source = _PICTURE.sub(rf"]({FIGURES}/\1)", cell.source)
     return found
+
+
+def _documents(root: Path, chapters: Sequence[Chapter], given: Set[Path]) -> dict[Path, bytes]:
+    """The repository's files to which the chapters link, and those to which these link.
+
+    Their links to what is neither among them nor ``given`` become text.
+    """
+    start = {
+        (chapter.path.parent / reference.href.partition("#")[0]).resolve()
+        for chapter in chapters
+        for reference in chapter.references
+        if split(reference.href, chapter.name) is None
+    }
+    found = {path.relative_to(root.resolve()) for path in start if path.is_file()}
+    for path in tuple(found):
+        text = (root / path).read_text(encoding="utf-8")
+        linked = {_target(path, href) for href in links(text)}
+        found |= {one for one in linked if one.parent == path.parent and (root / one).is_file()}
+    return {path: _document(root, path, found | given) for path in found}
+
+
+def _document(root: Path, path: Path, given: Set[Path]) -> bytes:
+    """A Markdown file without the links that lead to nothing ``given``."""
+    text = (root / path).read_text(encoding="utf-8")
+    return unlink(text, lambda href: None if _target(path, href) in given else "").encode()
+
+
+def _target(path: Path, href: str) -> Path:
+    """The file to which a link in the file at ``path`` leads, below the same root."""
+    file = href.partition("#")[0]
+    return Path(os.path.normpath(path.parent / file)) if file else path
 
 
 def _notebooks(
@@ -189,17 +233,17 @@ def _with_outputs(
 def _as_slides(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     """A slide begins with each section; below it, one with each subsection and each code cell.
 
-    The links and the set-up cell at the top are on none. Folded code stays with the text above it.
+    A section's first code cell comes onto the slide of its heading, after one more click. The links
+    and the set-up cell at the top are on none. Folded code stays with the text above it.
     """
+    has_code = True
     for cell in notebook.cells:
         heading = cell.source.partition(" ")[0] if cell.cell_type == "markdown" else ""
         kind = "-"
-        if heading in ("#", "##"):
-            kind = "slide"
-        elif heading == "###" or (
-            cell.cell_type == "code" and "hide-input" not in cell.metadata.get("tags", ())
-        ):
-            kind = "subslide"
+        if heading in ("#", "##", "###"):
+            kind, has_code = "subslide" if heading == "###" else "slide", False
+        elif cell.cell_type == "code" and "hide-input" not in cell.metadata.get("tags", ()):
+            kind, has_code = "subslide" if has_code else "fragment", True
         cell.metadata["slideshow"] = {"slide_type": kind}
     for cell in notebook.cells[:2]:
         cell.metadata["slideshow"] = {"slide_type": "skip"}

@@ -12,6 +12,7 @@ from processes import ROOT
 from book.build import build
 from book.errors import BookError
 from book.files import Key, read_notebook
+from book.frameworks import FRAMEWORKS
 from book.references import unlink
 from book.student import student
 from recording.notebook_code import code_cells, names
@@ -30,13 +31,20 @@ def code(notebook):
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
+def without_code(text):
+    return re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+
+
 def test_solutions_and_their_heading_are_left_out_and_all_else_stays(full):
     made, whole = student(full), build(full)
     assert made.notebooks.keys() == whole.notebooks.keys()
     for key, notebook in made.notebooks.items():
         nbformat.validate(notebook)
         assert "olution" not in "".join(cell.source for cell in notebook.cells)
-        of_all = {cell.id: cell.source for cell in whole.notebooks[key].cells}
+        of_all = {
+            cell.id: cell.source.replace("](../../figures/", "](figures/")
+            for cell in whole.notebooks[key].cells
+        }
         assert {cell.id: cell.source for cell in notebook.cells}.items() <= of_all.items()
     lost = whole.notebooks[Key("en", "pytorch", "full")].cells
     kept = {cell.id for cell in made.notebooks[Key("en", "pytorch", "full")].cells}
@@ -120,26 +128,62 @@ def test_every_link_leads_to_what_was_given_out(choice, count, project, told, tm
     limits = FRONT.replace("Title", "Limits") + "(sec-limits)=\n# Limits\n\nSee [](a.md)."
     project(a=FULL.replace("limits.md", "b.md"), b=limits)
     told("messages", "--start", "pt")
-    told("student", "--partial", *choice)
+    told("student", *choice)
     folder = tmp_path / "build/student"
     given = list((folder / "notebooks").rglob("*.ipynb"))
     assert len(given) == count
     for path in given:
         cells = read_notebook(path).cells
         text = "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
-        text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
-        for href in LINK.findall(text):
+        for href in LINK.findall(without_code(text)):
             file = href.partition("#")[0]
             where = Path(os.path.normpath(path.parent / file))
             assert href.startswith("https:") or not file or where.is_file(), href
+            shown = href.rpartition(".")[2] == "svg"
+            assert not shown or path.parent in where.parents, "nbconvert would not embed it"
+    frameworks = {path.parent.name for path in given}
     for page in (folder / "notebooks").glob("README*.md"):
-        assert "make lab" not in page.read_text()
+        text = page.read_text()
+        assert "make lab" not in text
+        assert {name for name in FRAMEWORKS if FRAMEWORKS[name].name in text} == frameworks
+        for href in LINK.findall(text):
+            assert (page.parent / href).is_file(), href
 
 
-def test_slides_begin_at_sections_and_at_code(project):
+def test_documents_come_with_those_to_which_they_link(project):
+    root = project(a=ONE + "[Read](../docs/a.md#it), [me](../README.md).\n")
+    (root / "docs").mkdir()
+    text = "[b](b.md#x) [it](#it) [me](../README.md) [code](../code.py) [web](https://x.org)"
+    (root / "docs/a.md").write_text(text)
+    notebooks = "[1](../notebooks/en/jax/a.ipynb) [2](../notebooks/en/pytorch/a.ipynb)"
+    (root / "docs/b.md").write_text(f"[a](a.md) [c](c.md) {notebooks}")
+    (root / "docs/c.md").write_text("")
+    files = student(root).files
+    assert {path.name for path in files if path.parent == Path("docs")} == {"a.md", "b.md"}
+    assert files[Path("docs/a.md")].decode() == text.replace("[code](../code.py)", "code")
+    assert files[Path("docs/b.md")] == b"[a](a.md) c 1 [2](../notebooks/en/pytorch/a.ipynb)"
+
+
+def test_a_stale_catalog_is_reported_and_shown_in_english(project, told, tmp_path):
+    project(a=ONE + "Text.\n")
+    told("messages", "--start", "pt")
+    old = tmp_path / "build/student/old.txt"
+    old.parent.mkdir(parents=True)
+    old.write_text("")
+    told("student", "--chapter", "no", status=1)
+    assert old.exists()
+    assert "translations/pt/LC_MESSAGES/a.po" in told("student").err
+    assert not old.exists()
+    given = read_notebook(tmp_path / "build/student" / Key("pt", "pytorch", "a").path)
+    assert "Text." in "".join(cell.source for cell in given.cells)
+    assert "Behind" not in told("student", "--language", "en").err
+
+
+def test_slides_begin_at_sections_and_at_their_second_code(project):
     hidden = cell("x = 1", ":tags: [hide-input]\n")
     text = (
-        f"{ONE}Text.\n\n{hidden}{cell('x')}More.\n\n## B\n\n### C\n\n{EXERCISE}## D\n\n{SOLUTION}"
+        f"{ONE}Text.\n\n{hidden}{cell('x')}More.\n\n{cell('y')}## B\n\n### C\n\n{EXERCISE}"
+        f"## D\n\n{SOLUTION}"
     )
     (notebook,) = student(project(a=text)).notebooks.values()
     slides = [
@@ -149,8 +193,9 @@ def test_slides_begin_at_sections_and_at_code(project):
     assert slides[2:-1] == [
         ("slide", "# Title"),
         ("-", "x = 1"),
-        ("subslide", "x"),
+        ("fragment", "x"),
         ("-", "More."),
+        ("subslide", "y"),
         ("slide", "## B"),
         ("subslide", "### C"),
     ]
