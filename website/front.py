@@ -3,6 +3,7 @@
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape
+from statistics import median_low
 
 from nbformat import NotebookNode
 
@@ -85,10 +86,10 @@ def _chapter(language: str, editions: Sequence[Chapter], about: str) -> list[str
 
 
 def takes(language: str, editions: Sequence[NotebookNode]) -> str:
-    """How long a chapter takes, whichever framework a reader chooses."""
+    """How long a chapter takes: to read in most frameworks, to run in the slowest."""
     ran = [running_minutes(one) for one in editions]
     say = words(language)["takes" if all(ran) else "takes_to_read"]
-    minutes = max(map(reading_minutes, editions))
+    minutes = median_low(map(reading_minutes, editions))
     return say.format(minutes=minutes, run=max(filter(None, ran), default=0))
 
 
