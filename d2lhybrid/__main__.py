@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from d2lhybrid.artifacts.load import verify
-from d2lhybrid.core.arguments import write_nearest
+from d2lhybrid.core.arguments import Call, write_nearest
 from d2lhybrid.core.errors import D2LHybridError
 from d2lhybrid.core.i18n import LANGUAGES, gettext as _, noop as N_, set_language
 from d2lhybrid.core.output import onto_stderr
@@ -24,7 +24,7 @@ from d2lhybrid.experiment.comparison import Comparison
 from d2lhybrid.explaining import explain
 from d2lhybrid.frameworks import known
 from d2lhybrid.graphs.explanation import Explanation
-from d2lhybrid.source_file import EXAMPLE, example_in, to_compare
+from d2lhybrid.source_file import EXAMPLE, FORMS, example_in, refuse_example, to_compare
 
 COMMANDS = {
     "compare": N_("time the ways to run a model, or the functions in a file, side by side"),
@@ -34,7 +34,6 @@ COMMANDS = {
 }
 LANGUAGE = "--language"
 UNREADABLE, INTERRUPTED = 2, 130  # exit statuses: that of argparse, and of a shell
-FORMS = {"pair": "(net, x)", "triple": "(net, args, kwargs)"}
 USE = """\
 model.py:
   def example():
@@ -107,10 +106,20 @@ def _compare(file: str, functions: Sequence[str], **options: Any) -> Comparison:
     """Compare the functions in a file, or the ways to run the model that its example returns.
 
     Raises:
-        What ``to_compare`` and ``compare`` raise.
+        What ``to_compare``, ``compare`` and ``refuse_example`` raise.
     """
     of_variants = {name: options.pop(name) for name in OF_VARIANTS if name in options}
-    return compare(to_compare(file, functions, **of_variants), **options)
+    compared = to_compare(file, functions, **of_variants)
+    if isinstance(compared, Call):
+        return compare(compared, **options)
+    first, function = next(iter(compared.items()))
+    try:
+        comparison = compare(compared, **options)
+    except D2LHybridError:
+        refuse_example(file, first, function)
+        raise
+    refuse_example(file, first, function)
+    return comparison
 
 
 def _explain(file: str) -> Explanation:
@@ -211,7 +220,8 @@ def _parsers(speaking: "_Parser") -> tuple[_Parser, dict[str, _Parser]]:
 
 def _add_compare(comparing: ArgumentParser) -> None:
     comparing.formatter_class = RawDescriptionHelpFormatter  # for the lines of the example
-    comparing.epilog = USE
+    rule = _("At the end, a dictionary of the model's parameters holds keyword arguments.")
+    comparing.epilog = f"{USE}\n\n{rule}"
     add: Callable[..., Any] = comparing.add_argument
     which = _(
         "a Python file, which runs once and can import from its own folder; or, as {example}, a "

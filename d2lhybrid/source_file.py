@@ -9,7 +9,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from d2lhybrid.core.arguments import Call, call, write_nearest
+from d2lhybrid.core.arguments import (
+    BY_POSITION,
+    FORWARD,
+    Call,
+    call,
+    keywords_of,
+    parameters_of,
+    write_nearest,
+)
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.module_files import import_file, said_in
@@ -17,6 +25,8 @@ from d2lhybrid.core.reader import option
 from d2lhybrid.experiment.variants import variants
 
 EXAMPLE = "FILE.py:example"
+# What an example may return.
+FORMS = {"pair": "(net, x)", "triple": "(net, ids, {'mask': mask})"}
 
 
 def to_compare(
@@ -58,12 +68,35 @@ def to_compare(
     return {name: _function(module, name, path) for name in functions}
 
 
+def refuse_example(file: str, name: str, function: Callable[[], Any]) -> None:
+    """Raise ArgumentError if a function that was compared returns a model with its arguments.
+
+    Call this after the comparison, because it calls the function: its first call is measured.
+    """
+    try:
+        returned = function()
+    except Exception:  # the comparison has said so
+        return
+    if isinstance(returned, Call) or (isinstance(returned, tuple) and _is_ours(returned)):
+        text = _(
+            "Expected functions to compare. Received: {name!r}, which returns a model. To compare "
+            "the ways to run that model, write {example}."
+        )
+        raise ArgumentError(text.format(name=name, example=f"{file}:{name}"))
+
+
+def _is_ours(returned: tuple[Any, ...]) -> bool:
+    """Is it a model, and then its arguments?"""
+    return len(returned) > 1 and _is_model(returned[0])
+
+
 def example_in(file: str) -> Call:
     """The model that an example returns, with its arguments.
 
     Args:
-        file: ``FILE.py:example``, where ``example()`` returns ``(net, x)``,
-            ``(net, args, kwargs)``, or ``call(net, ...)``.
+        file: ``FILE.py:example``, where ``example()`` returns a model and then its arguments. A
+            dictionary at the end whose keys are parameters of the model holds keyword arguments.
+            ``(net, args, kwargs)`` with a tuple and a dictionary, and ``call(net, ...)``, also do.
 
     Raises:
         ArgumentError: there is no such file or function, the file does not run, or the example
@@ -121,6 +154,14 @@ def _function(module: ModuleType, name: str, file: str) -> Callable[..., Any]:
     """The function of that name."""
     function: Callable[..., Any] | None = getattr(module, name, None)
     if callable(function):
+        if needed := _required(function):
+            text = _(
+                "Expected a function without arguments. Received: {name!r} in {file}, which takes "
+                "{parameters}. If it is a model, add a function that returns it: {code}."
+            )
+            code = f"def example(): return {name}, {', '.join(needed)}"
+            fields = {"name": name, "file": file, "parameters": ", ".join(needed)}
+            raise ArgumentError(text.format(**fields, code=code))
         return function
     text = _("Expected a function {name!r} in {file}. Received: none.").format(name=name, file=file)
     known = [other for other, value in vars(module).items() if callable(value)]
@@ -144,11 +185,40 @@ def _returned(example: Callable[[], Any], name: str, file: str) -> Call:
             return returned
         case (net, tuple(args), dict(kwargs)) if _is_model(net):
             return call(net, *args, **kwargs)
-        case (net, x) if _is_model(net):
-            return call(net, x)
+        case (net, tuple()) if _is_model(net) and len(needed := _required(net)) > 1:
+            text = _("Expected {form} from {example} in {file}. Received: {received}.")
+            form = f"({', '.join([type(net).__name__, *needed])})"
+            raise ArgumentError(text.format(**names, form=form, received=_described(returned)))
+        case (net, *args, dict(kwargs)) if _is_model(net) and _are_keywords(kwargs, net, args):
+            return call(net, *args, **kwargs)
+        case (net, first, *others) if _is_model(net):
+            return call(net, first, *others)
     text = _("Expected {example} in {file} to return {pair} or {triple}. Received: {received}.")
-    forms = {"pair": "(net, x)", "triple": "(net, args, kwargs)"}
-    raise ArgumentError(text.format(**names, **forms, received=_described(returned)))
+    raise ArgumentError(text.format(**names, **FORMS, received=_described(returned)))
+
+
+def _are_keywords(last: dict[Any, Any], net: Any, args: Sequence[Any]) -> bool:
+    """Are the keys of a dictionary parameters of the model that `args` leave free?"""
+    return bool(last) and keywords_of(net, len(args)).issuperset(last)
+
+
+def _required(function: Any) -> list[str]:
+    """The parameters without which a function, or a model's forward pass, cannot be called.
+
+    >>> def f(x, y, scale=1): ...
+    >>> _required(f)
+    ['x', 'y']
+    """
+    asked = [function, *(getattr(function, name, None) for name in FORWARD[:2])]
+    for parameters in map(parameters_of, asked):
+        needed = [
+            each.name
+            for each in parameters
+            if each.kind in BY_POSITION and each.default is each.empty
+        ]
+        if needed:
+            return needed
+    return []
 
 
 def _is_model(net: Any) -> bool:

@@ -34,7 +34,10 @@ SOURCES = {
         "def swapped():\n    return jnp.ones(8), net\n"
         "def three():\n    return net, jnp.ones(8), 3\n"
         "def failing():\n    raise ValueError('no data here')\n"
-        "def unfit():\n    return net, jnp.ones(8), (1, 2)\n"
+        "def by_name():\n    return net, jnp.ones(8), {'scale': 3.0}\n"
+        "def two(x, y):\n    return x['a'] + y['b']\n"
+        "def dictionaries():\n    return two, {'a': jnp.ones(8)}, {'b': jnp.ones(8)}\n"
+        "def packed():\n    return two, (jnp.ones(8), jnp.ones(8))\n"
     ),
     "blocks.py": (
         "import torch\n"
@@ -74,7 +77,9 @@ def test_a_table_json_and_the_status_of_other_answers(capsys):
     assert set(Comparison.from_json(capsys.readouterr().out)) == {"f", "other"}
 
 
-@pytest.mark.parametrize("example", ["example", "with_keywords"])
+@pytest.mark.parametrize(
+    "example", ["example", "with_keywords", "three", "by_name", "dictionaries"]
+)
 def test_the_ways_to_run_the_model_of_an_example(example, capsys):
     assert cli.main(["compare", f"my_model.py:{example}", *QUICK]) == 0
     assert re.search(r"\neager .*\njit ", capsys.readouterr().out, re.DOTALL)
@@ -182,10 +187,12 @@ def test_it_runs_as_a_module():
         ("compare my-program.py", "but neither is given"),
         ("compare my_model.py:example alone", "Received: both"),
         ("compare my_model.py:exmaple", "Write 'example'."),
-        ("compare my_model.py:alone", "return (net, x) or (net, args, kwargs). Received: function"),
-        ("compare my_model.py:swapped", "kwargs). Received: (ArrayImpl, function)"),
-        ("compare my_model.py:three", "kwargs). Received: (function, ArrayImpl, int)"),
-        ("compare my_model.py:unfit", "kwargs). Received: (function, ArrayImpl, tuple)"),
+        ("compare my_model.py:alone", "{'mask': mask}). Received: function"),
+        ("compare my_model.py:swapped", "Received: (ArrayImpl, function)"),
+        ("compare my_model.py:packed", "(function, x, y) from packed() in my_model.py"),
+        ("compare my_model.py:net", "add a function that returns it: def example(): return net, x"),
+        ("compare my_model.py example --time-limit 0.2", "write my_model.py:example."),
+        ("compare blocks.py net", "'net' in blocks.py, which takes input"),
         ("compare my_model.py:failing", "Received: ValueError: no data here"),
         ("compare my_model.py:example --threads 2", "--processes 6 with --threads 2"),
         ("compare my_model.py:example --processes 0", "such as --processes 6"),
@@ -194,7 +201,7 @@ def test_it_runs_as_a_module():
         ("explain my_model.py", "Received: 'my_model.py'"),
         ("explain my_model.py:failing", "no data here (my_model.py, line 18)"),
         ("compare broken.py f", "SystemExit: no way"),
-        ("compare helper.py total", "missing 1 required positional argument"),
+        ("compare helper.py total", "'total' in helper.py, which takes n."),
         ("compare my-program.py f --time-limit 0", "above 0, such as --time-limit 10"),
         ("doctor numpy", "one of the frameworks"),
         ("doctor PyTorhc", "Write 'torch'."),
