@@ -17,13 +17,15 @@ from d2lhybrid.core import errors
 from d2lhybrid.core.arguments import BoundToProcess
 from d2lhybrid.core.compare_outputs import mismatch
 from d2lhybrid.core.host_array import dtype_and_shape
-from d2lhybrid.core.i18n import count, gettext as _, listed, pgettext, sentences
+from d2lhybrid.core.i18n import count, gettext as _, listed, noop as N_, pgettext, sentences
 from d2lhybrid.core.pytree import leaves
 from d2lhybrid.core.toolchain import missing
 from d2lhybrid.core.usage import usage
 from d2lhybrid.display.table import Column, Table
 from d2lhybrid.frameworks import to_host
 from d2lhybrid.frameworks.failures import wrap_call_errors
+
+ANSWERS = {"proved": N_("proved"), "failed": N_("failed"), "not run": N_("not run")}
 
 
 class LoadedModel(BoundToProcess):
@@ -117,7 +119,12 @@ class Verification:
         else:
             outputs = _("failed: {reason}").format(reason=self.reason)
         bytes_found = listed(self.problems) or _("as saved")
-        return _table(self.path, [(_("bytes:"), bytes_found), (_("outputs:"), outputs)])
+        found = [
+            (_("answer:"), _(ANSWERS[self.answer])),
+            (_("bytes:"), bytes_found),
+            (_("outputs:"), outputs),
+        ]
+        return _table(self.path, found)
 
     __repr__ = __str__
 

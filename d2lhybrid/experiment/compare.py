@@ -120,10 +120,10 @@ def compare(
         margin: what counts as the same, as a fraction (0.02 is 2%).
         processes: how many fresh processes measure, one after the other; None measures in this one.
             Each builds, makes the first calls, warms up and takes rounds for an equal share of
-            `time_limit`. If other programs disturbed some, up to half as many more replace them.
-            The ratio is the median over the processes; with fewer than six there is no interval. A
-            variant that crashes its process is left out. It must be possible to send the functions
-            and arguments to another process.
+            `time_limit`. If other programs disturbed some of five or more, up to half as many more
+            replace them. The ratio is the median over the processes; with fewer than six there is
+            no interval. A variant that crashes its process is left out. It must be possible to send
+            the functions and arguments to another process.
         threads: how many threads each framework may use; needs `processes`, because a framework
             reads this when it starts. One thread helps if others use the same cores.
         caches: True lets the processes use your compilers' caches on disk. Otherwise each first

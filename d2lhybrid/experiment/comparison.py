@@ -360,6 +360,7 @@ class Comparison(Result, Mapping[str, Measurement]):
             rounds=self.rounds,
             disturbed_rounds=self.disturbed_rounds,
             processes=len(self.processes),
+            disturbed_processes=sum(each.busy for each in self.processes),
             confidence=min(
                 map(self.confidence, [label for label in self if label != self.baseline] or self)
             ),

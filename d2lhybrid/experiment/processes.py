@@ -91,8 +91,9 @@ class ProcessExperiment:
         """
         self._packed = pack(self.experiment, threads=self.threads)
         comparison = self._measure(self.count, lambda: False)
-        if comparison.busy and comparison.stopped != "interrupted":
-            more = self.count + math.ceil(self.count / 2)  # of which some may be quiet
+        more = self.count + math.ceil(self.count / 2)  # of which six may be quiet
+        can_help = more > FEWEST  # six of them, beside the disturbed ones, decide it
+        if can_help and comparison.busy and comparison.stopped != "interrupted":
             comparison = self._measure(more, lambda: not self.comparison().busy)
         return comparison
 

@@ -126,7 +126,8 @@ class Rows:
     """The rows of a comparison in its order, those that were not run at the end.
 
     `metrics` are those that say something of their own. `processes` is the number of fresh ones; 0
-    if the rounds were taken in this process. `confidence` is the lowest of the intervals'.
+    if the rounds were taken in this process. In `disturbed_processes` of them, other programs held
+    a variant up too often. `confidence` is the lowest of the intervals'.
     `warnings` are sentences about what may not be what the reader asks. `limit_needed` is the time
     limit that enough rounds would have needed, None if there are enough.
     """
@@ -136,6 +137,7 @@ class Rows:
     rounds: int
     disturbed_rounds: int
     processes: int
+    disturbed_processes: int
     confidence: float
     noise_floor: float
     margin: float

@@ -1,6 +1,7 @@
 """Results as text, as HTML and as JSON for programs: a table, and the lines around it."""
 
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 from html import escape
 from math import isfinite
 from typing import Any, NamedTuple
@@ -100,6 +101,12 @@ def _details(rows: Rows) -> Iterator[str]:
             rows.processes,
         )
         yield text.format(n=rows.processes, rounds=rows.rounds, floor=floor)
+        if rows.disturbed_processes and rows.processes > stats.FEWEST:
+            text = _(
+                "Other programs disturbed {n} of these processes. If fewer than {fewest} others "
+                "are left, up to half as many more measure."
+            )
+            yield text.format(n=rows.disturbed_processes, fewest=stats.FEWEST)
         yield from _ranges_of_processes(rows)
     else:
         text = ngettext(
@@ -128,7 +135,8 @@ def _ranges_of_processes(rows: Rows) -> Iterator[str]:
             "Lowest and highest ratio of a process: {ranges}. The next process lies between them "
             "with a probability of {less}/{more}."
         )
-        yield text.format(ranges=listed(ranges), less=fewest - 1, more=fewest + 1)
+        chance = Fraction(fewest - 1, fewest + 1)
+        yield text.format(ranges=listed(ranges), less=chance.numerator, more=chance.denominator)
 
 
 def _compilers(rows: Rows) -> Iterator[str]:
