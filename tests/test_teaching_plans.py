@@ -15,6 +15,7 @@ from book.prose import as_read
 from book.references import anchor
 
 PAGE = (ROOT / "docs/teaching.md").read_text(encoding="utf-8")
+OWN = re.compile(r"\.\./notebooks/en/(\w+)/(\w+)\.ipynb(?:#([^)]+))?\)")
 SECTION = r"\.\./notebooks/en/pytorch/(\w+)\.ipynb#([^)]+)\)"
 WORDS_A_MINUTE = 180  # as on the site
 CHAPTERS_TAUGHT = load(ROOT / CHAPTERS)
@@ -44,6 +45,14 @@ def test_links_lead_to_sections_of_every_framework(words):
             wanted = {at for name, at in links if name == chapter.name}
             missing = wanted - words[framework, chapter.name].keys()
             assert not missing, f"{chapter.name}, {framework}: no section {missing}"
+
+
+def test_links_lead_into_each_framework(words):
+    found = OWN.findall(PAGE)
+    for framework, chapter, at in found:
+        assert not at or at in words[framework, chapter], f"{chapter}, {framework}: no {at}"
+    whole = {(framework, chapter) for framework, chapter, at in found if not at}
+    assert whole == words.keys()
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS_TAUGHT, ids=lambda chapter: chapter.name)
