@@ -8,18 +8,19 @@ if __name__ == "__main__" and not sys.flags.safe_path:
     # would be imported in its place. At the end, what a model needs of the user's is still found.
     sys.path.append(sys.path.pop(0))
 
-from argparse import SUPPRESS, ArgumentParser, RawDescriptionHelpFormatter
+from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from d2lhybrid.artifacts.load import verify
 from d2lhybrid.core.arguments import Call, write_nearest
-from d2lhybrid.core.errors import D2LHybridError
+from d2lhybrid.core.errors import ArgumentError, D2LHybridError
 from d2lhybrid.core.i18n import LANGUAGES, gettext as _, noop as N_, set_language
 from d2lhybrid.core.output import onto_stderr
 from d2lhybrid.core.reader import in_shell
 from d2lhybrid.diagnosis import doctor
-from d2lhybrid.experiment.compare import compare
+from d2lhybrid.experiment.compare import checked_option, compare, require_processes
 from d2lhybrid.experiment.comparison import Comparison
 from d2lhybrid.explaining import explain
 from d2lhybrid.frameworks import known
@@ -108,6 +109,7 @@ def _compare(file: str, functions: Sequence[str], **options: Any) -> Comparison:
     Raises:
         What ``to_compare``, ``compare`` and ``refuse_example`` raise.
     """
+    require_processes(options.get("processes"), options.get("threads"))
     of_variants = {name: options.pop(name) for name in OF_VARIANTS if name in options}
     compared = to_compare(file, functions, **of_variants)
     if isinstance(compared, Call):
@@ -236,19 +238,35 @@ def _add_compare(comparing: ArgumentParser) -> None:
     programs = _("of a chain of dense layers, add the same network in C and in NumPy")
     add("--references", action="store_true", dest="with_references", help=programs)
     seconds = _("seconds to measure, 20 by default; first calls take extra time")
-    add("--time-limit", type=float, metavar="S", help=seconds)
+    add("--time-limit", type=_number("time_limit"), metavar="S", help=seconds)
     most = _("leave out what takes longer to build and call for the first time")
-    add("--build-timeout", type=float, metavar="S", help=most)
+    add("--build-timeout", type=_number("build_timeout"), metavar="S", help=most)
     fresh = _("measure in this many fresh processes; six or more give an interval across processes")
-    add("--processes", type=int, metavar="N", help=fresh)
+    add("--processes", type=_number("processes"), metavar="N", help=fresh)
     threads = _("how many threads each framework may use; only with --processes")
-    add("--threads", type=int, metavar="N", help=threads)
+    add("--threads", type=_number("threads"), metavar="N", help=threads)
     tolerance = _("the relative difference between answers that is allowed")
-    add("--check", type=float, metavar="TOLERANCE", help=tolerance)
+    add("--check", type=_number("check"), metavar="TOLERANCE", help=tolerance)
     answers = _("don't check that all give the same answer")
     add("--no-check", action="store_false", dest="check", help=answers)
     add("--json", action="store_true", help=_("print JSON instead of a table"))
     comparing.set_defaults(run=_compare)
+
+
+def _number(name: str) -> Callable[[str], Any]:
+    """How an option's number is read, so that a wrong one is refused before the file runs."""
+
+    def read(text: str) -> Any:
+        number: Any = text
+        for kind in (float, int):
+            with suppress(ValueError):
+                number = kind(text)
+        try:
+            return checked_option(name, number)
+        except ArgumentError as error:
+            raise ArgumentTypeError(str(error)) from error
+
+    return read
 
 
 if __name__ == "__main__":

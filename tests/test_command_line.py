@@ -1,5 +1,6 @@
 """The command line: functions and models in a file, what it prints, what it says is wrong."""
 
+import json
 import os
 import re
 import subprocess
@@ -74,7 +75,9 @@ def test_a_table_json_and_the_status_of_other_answers(capsys):
     assert re.search(r"\nf .*other", shown.out, re.DOTALL)
     assert "loading" in shown.err
     assert cli.main(["compare", "my-program.py", "f", "other", "--no-check", "--json", *QUICK]) == 0
-    assert set(Comparison.from_json(capsys.readouterr().out)) == {"f", "other"}
+    printed = capsys.readouterr().out
+    assert set(Comparison.from_json(printed)) == {"f", "other"}
+    assert [*json.loads(printed)][:3] == ["schema", "version", "summary"]
 
 
 @pytest.mark.parametrize(
@@ -127,6 +130,12 @@ def test_a_compiler_finds_there_what_a_block_of_the_file_names(tmp_path):
         ("compare my_model.py:example --proceses=2", "Write '--processes'."),
         ("verify here --langauge pt", "Write '--language'."),
         ("--versoin", "Write '--version'."),
+        ("compare none.py f --processes six", "such as --processes 6. Received: 'six'."),
+        ("compare none.py f --processes 0", "such as --processes 6. Received: 0."),
+        ("compare none.py f --threads 1.5", "such as --threads 1. Received: 1.5."),
+        ("compare none.py f --time-limit 0", "above 0, such as --time-limit 10. Received: 0."),
+        ("compare none.py f --build-timeout nan", "such as --build-timeout 60. Received: nan."),
+        ("compare none.py f --check -1", "argument --check: "),
         ("doctor --language fr", "Expected one of en, pt, zh, ja. Received: 'fr'."),
         ("", "usage: "),
     ],
@@ -194,15 +203,13 @@ def test_it_runs_as_a_module():
         ("compare my_model.py example --time-limit 0.2", "write my_model.py:example."),
         ("compare blocks.py net", "'net' in blocks.py, which takes input"),
         ("compare my_model.py:failing", "Received: ValueError: no data here"),
-        ("compare my_model.py:example --threads 2", "--processes 6 with --threads 2"),
-        ("compare my_model.py:example --processes 0", "such as --processes 6"),
+        ("compare none.py:example --threads 2", "--processes 6 with --threads 2"),
         ("compare my-program.py f --all", "for --all. Received: functions"),
         ("compare undefined.py f", "name 'torhc' is not defined (undefined.py, line 2)"),
         ("explain my_model.py", "Received: 'my_model.py'"),
         ("explain my_model.py:failing", "no data here (my_model.py, line 18)"),
         ("compare broken.py f", "SystemExit: no way"),
         ("compare helper.py total", "'total' in helper.py, which takes n."),
-        ("compare my-program.py f --time-limit 0", "above 0, such as --time-limit 10"),
         ("doctor numpy", "one of the frameworks"),
         ("doctor PyTorhc", "Write 'torch'."),
         ("verify nothing", "Expected a folder"),

@@ -188,13 +188,7 @@ def compare(
     )
     in_processes = _whole_number("processes", processes)
     of_threads = _whole_number("threads", threads)
-    if in_processes is None and of_threads is not None:
-        text = _(
-            "Expected {processes} with {threads}, because a framework chooses its threads when its "
-            "process starts. Received: {threads} alone."
-        )
-        needed = {"processes": option("processes", 6), "threads": option("threads", of_threads)}
-        raise ArgumentError(text.format(**needed))
+    require_processes(in_processes, of_threads)
     if in_processes is None:
         comparison = experiment.run()
     else:
@@ -298,6 +292,26 @@ def _unexpected(name: str, received: Any) -> ArgumentError:
     text, value = _EXPECTED[name]
     written = {"option": option(name, value), "no": option(name, False)}
     return ArgumentError(_(text).format(received=received, **written))
+
+
+def require_processes(processes: int | None, threads: int | None) -> None:
+    """Raise ArgumentError for threads without fresh processes."""
+    if processes is None and threads is not None:
+        text = _(
+            "Expected {processes} with {threads}, because a framework chooses its threads when its "
+            "process starts. Received: {threads} alone."
+        )
+        needed = {"processes": option("processes", 6), "threads": option("threads", threads)}
+        raise ArgumentError(text.format(**needed))
+
+
+def checked_option(name: str, received: Any) -> Any:
+    """An option of ``compare`` that is a number, as it takes it; otherwise ArgumentError."""
+    if name in ("processes", "threads"):
+        return _whole_number(name, received)
+    if name in ("time_limit", "build_timeout"):
+        return _seconds(name, received)
+    return _number(name, received)
 
 
 def _number(name: str, received: Any) -> Any:

@@ -152,6 +152,9 @@ class Comparison(Result, Mapping[str, Measurement]):
         content["processes"] = [process._plain() for process in self.processes]
         return content
 
+    def _derived(self) -> dict[str, Any]:
+        return {"summary": self.summary()}
+
     def release(self) -> "Comparison":
         """The same comparison without its experiment, so it keeps no models and inputs alive.
 

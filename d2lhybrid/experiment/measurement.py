@@ -36,8 +36,12 @@ class Result:
 
     def to_json(self) -> str:
         """JSON that `from_json` reads back exactly."""
-        head = {"schema": _schema(type(self)), "version": VERSION}
+        head = {"schema": _schema(type(self)), "version": VERSION, **self._derived()}
         return msgspec.json.encode(head | self._plain()).decode()
+
+    def _derived(self) -> dict[str, Any]:
+        """What stands before its fields, for programs that only read results; nothing here."""
+        return {}
 
     def _plain(self) -> dict[str, Any]:
         """Its fields as what JSON has."""

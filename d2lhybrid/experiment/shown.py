@@ -414,6 +414,7 @@ def summary(rows: Rows) -> dict[str, Any]:
         "kind": "comparison",
         "baseline": rows.baseline.label,
         "metrics": list(rows.metrics),
+        "recommended": next((row.label for row in rows if row.is_best), None),
         "rows": [_row_summary(row, is_queued) for row in rows.measured],
         "processor": rows.env.cpu,
         "cores": rows.env.cores,

@@ -245,7 +245,17 @@ def test_the_schema_names_every_field():
     page = (ROOT / "docs" / "results-schema.md").read_text(encoding="utf-8")
     kinds = (Samples, Measurement, Comparison, Sweep, Environment, Facts, Program, Finding)
     fields = {name for kind in kinds for name in kind.__dataclass_fields__} - {"experiment"}
+    shown = RESULTS[0].summary()
+    fields |= {*shown, *shown["rows"][0]}
     assert fields <= set(re.findall(r"`(\w+)`", page))
+
+
+def test_json_begins_with_what_the_table_shows():
+    ways = comparison({"a": 2e-3, "b": 1e-3})
+    shown = json.loads(ways.to_json())["summary"]
+    assert shown == json.loads(json.dumps(ways.summary()))
+    assert (shown["recommended"], shown["rows"][1]["verdict"]) == ("b", "faster")
+    assert comparison({"a": 1e-3, "b": 2e-3}).summary()["recommended"] is None
 
 
 @pytest.mark.parametrize(
