@@ -226,7 +226,7 @@ def test_what_the_functions_refuse(arguments, said, capsys):
 def test_names_that_no_file_has(name, capsys):
     assert cli.main(["verify", name]) == 1
     said = capsys.readouterr().err.encode("utf-8", "backslashreplace").decode()
-    assert re.fullmatch(r"d2lhybrid verify: .*nothing at '.*'\.\n", said)
+    assert re.fullmatch(r"d2lhybrid verify: .*nothing at '.*'\. Check the path.*\n", said)
 
 
 def test_a_name_that_is_no_text(tmp_path):
