@@ -50,6 +50,35 @@ def mxnet_model():
     return net, mxnet.np.array([[0.5, -1, 2, 3, -2, 1, 0, 1]])
 
 
+def masked_model(framework):
+    """A model of an image and a mask, and an image."""
+    _net, x = MODELS[framework]()  # imports the framework
+    if framework == "jax":
+        from flax import nnx as kind
+    elif framework == "tensorflow":
+        from tensorflow import Module as kind
+    elif framework == "torch":
+        from torch.nn import Module as kind
+    else:
+        from mxnet.gluon import HybridBlock as kind
+
+    class Masked(kind if framework != "jax" else kind.Module):
+        if framework == "mxnet":
+
+            def hybrid_forward(self, F, image, mask):
+                return image - 2 * mask
+
+        else:
+
+            def forward(self, image, mask):
+                return image - 2 * mask
+
+        if framework in ("jax", "tensorflow"):
+            __call__ = forward
+
+    return (Masked().eval() if framework == "torch" else Masked()), x
+
+
 def torch_training():
     import torch
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from models import IMPORTS, MODELS, PLANTED, TRAINING, compiled_model
+from models import IMPORTS, MODELS, PLANTED, TRAINING, compiled_model, masked_model
 from our_names import OUR_NAMES
 
 from d2lhybrid import call, compare, explain, graph, import_mxnet, training, variants
@@ -82,6 +82,26 @@ def test_each_variant_is_written_by_hand_as_its_code_says(framework, tmp_path, m
         exec(IMPORTS + snippet, names)
         (found,) = [leaf.values() for leaf in copy_outputs(names["y"]).values()]
         assert np.allclose(found, expected, atol=1e-5), name
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+def test_the_code_passes_the_arguments_as_they_were_given(
+    framework, by_name, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    net, x = masked_model(framework)
+    args, kwargs = ((x,), {"mask": x * 3}) if by_name else ((x, x * 3), {})
+    names = {"net": net, "x": x, "image": x, "mask": x * 3}
+    ways = variants(net, *args, **kwargs, all=True)
+    expected = copy_outputs(net(*args, **kwargs) if framework != "mxnet" else net(x, x * 3))
+    ran = []
+    for label, snippet in ways.code.items():
+        if label not in ways.unavailable and "io binding" not in label:
+            exec(IMPORTS + snippet, names)
+            found = copy_outputs(names["y"])["output"].values()[0]
+            assert np.allclose(found, expected["output"].values()[0], atol=1e-5), label
+            ran.append(label)
+    assert len(ran) >= 4
 
 
 def test_functions_and_keyword_arguments(framework, built):

@@ -23,15 +23,16 @@ from d2lhybrid.frameworks.variant import (
     Variant,
     VariantsByName,
 )
+from d2lhybrid.frameworks.written import passed, positional
 
 # How to compile a function by hand; and a module of Flax NNX, as a function of its weights.
 _JIT_FUNCTION = "fast = jax.jit(net{static})"
 _JIT_MODULE = """graph, weights = nnx.split(net)
-forward = lambda weights, x{names}: nnx.merge(graph, weights)(x{passed})
+forward = lambda weights, {names}: nnx.merge(graph, weights)({passed})
 fast = jax.jit(forward{static})"""
-_NNX_JIT = "fast = nnx.jit(lambda net, x{names}: net(x{passed}){static})\ny = fast(net, x{values})"
-_CONSTANTS = """fast = jax.jit(lambda x{names}: net(x{passed}){static})  # the weights are in it
-y = fast(x{values})"""
+_NNX_JIT = "fast = nnx.jit(lambda net, {names}: net({passed}){static})\ny = fast(net, {values})"
+_CONSTANTS = """fast = jax.jit(lambda {names}: net({passed}){static})  # the weights are in it
+y = fast({values})"""
 _LINEAR = "({h} @ w{i} + b{i})"
 _ACTIVATIONS = {
     "relu": "jnp.maximum({h}, 0)",
@@ -52,7 +53,7 @@ def variants(
     require_options("jax.jit", compiler_options, ())
     model, whole = pure(net).fitted(args, kwargs), Whole(net)
     argnums, argnames = model.static(args, kwargs)
-    static = _written(net, args, kwargs, argnums, argnames)
+    written = _written(net, args, kwargs, argnums, argnames)
 
     def jit() -> Function:
         return partial(model.jitted(args, kwargs), model.weights)
@@ -75,22 +76,22 @@ def variants(
         constant = replace(model, run=pure(run).run, weights=None)
         return partial(constant.jitted(args, kwargs), None)
 
-    jit_code, inputs = (_JIT_MODULE, "weights, x") if is_module(net) else (_JIT_FUNCTION, "x")
-    jit_code, given = jit_code.format(**static), inputs + static["values"]
-    by_name = {"eager": Variant(eager(net), "y = net(x{values})".format(**static))}
+    jit_code = (_JIT_MODULE if is_module(net) else _JIT_FUNCTION).format(**written)
+    given = ("weights, {values}" if is_module(net) else "{values}").format(**written)
+    by_name = {"eager": Variant(eager(net), "y = net({values})".format(**written))}
     if is_module(net):
         by_name["nnx.jit"] = Variant(
-            DeferredBuild(nnx_jit), _NNX_JIT.format(**static), explained=whole
+            DeferredBuild(nnx_jit), _NNX_JIT.format(**written), explained=whole
         )
     by_name["jit"] = Variant(DeferredBuild(jit), f"{jit_code}\ny = fast({given})", explained=whole)
     ahead: DeferredBuild | str = DeferredBuild(compiled_ahead)
     if argnums or argnames:
         ahead = N_("it takes no static arguments, whose values are part of the program")
-    ahead_code = f"{jit_code}.lower({given}).compile()\ny = fast({inputs})"
+    ahead_code = f"{jit_code}.lower({given}).compile()\ny = fast({given})"
     by_name["compiled ahead"] = Variant(ahead, ahead_code, explained=whole)
     if include_expert:
         by_name["jit constants"] = Variant(
-            DeferredBuild(jit_constants), _CONSTANTS.format(**static)
+            DeferredBuild(jit_constants), _CONSTANTS.format(**written)
         )
         by_name["eager functions"] = functions(
             dense_layers(net), _LINEAR, _ACTIVATIONS, jnp.asarray, {"jax": jax, "jnp": jnp}
@@ -101,16 +102,29 @@ def variants(
 def _written(
     net: Any, args: Args, kwargs: Kwargs, argnums: Sequence[int], argnames: Sequence[str]
 ) -> dict[str, str]:
-    """The static arguments of a call as code: behind `x`, which stands for the other arguments."""
+    """The arguments of a call as code: static ones with their values, the others by name."""
     known = [parameter.name for parameter in parameters_of(net)]
     by_name = {known[at] if at < len(known) else f"arg{at}": args[at] for at in argnums}
     by_name |= {name: kwargs[name] for name in argnames}
     given = repr(tuple(by_name)) if len(by_name) > 1 else "".join(map(repr, by_name))
+    names = positional(net, args, kwargs)
+    if len(args) - len(argnums) == 1 and 0 not in argnums and "x" not in {*by_name, *kwargs}:
+        names[0] = "x"
+    first = min(argnums, default=len(args))  # behind it, arguments go by name
+    by_keyword = [known[at] for at in range(first, len(args)) if at not in argnums]
+    by_keyword += [name for name in kwargs if name not in argnames]
+    traced = [*names[:first], *by_keyword]
     return {
         "static": f", static_argnames={given}" if by_name else "",
-        "names": "".join(f", {name}" for name in by_name),
-        "passed": "".join(f", {name}={name}" for name in by_name),
-        "values": "".join(f", {name}={value!r}" for name, value in by_name.items()),
+        "names": ", ".join([*traced, *by_name]),
+        "passed": passed(names[:first], dict.fromkeys([*by_keyword, *by_name])),
+        "values": ", ".join(
+            [
+                *names[:first],
+                *(f"{name}={name}" for name in by_keyword),
+                *(f"{name}={value!r}" for name, value in by_name.items()),
+            ]
+        ),
     }
 
 

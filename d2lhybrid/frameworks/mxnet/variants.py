@@ -18,6 +18,7 @@ from d2lhybrid.frameworks.variant import (
     Variant,
     VariantsByName,
 )
+from d2lhybrid.frameworks.written import passed, positional
 
 PLAIN_BLOCK = N_("a plain Block cannot be hybridized; use HybridBlock")
 _STATIC = {"static_alloc": True, "static_shape": True}
@@ -40,11 +41,14 @@ def variants(
     require_options("hybridize()", compiler_options, ("backend",))
     if not isinstance(net, Block):
         reason = N_("it compiles HybridBlocks, and this is a function")
-        return {"eager": Variant(net, "y = net(x)"), "hybridized": Variant(reason)}
+        code = f"y = net({passed(positional(net, args, kwargs), kwargs)})"
+        return {"eager": Variant(net, code), "hybridized": Variant(reason)}
     keywords = keywords_in_order(net, args, kwargs)
     inputs = (*args, *keywords.values())
     net(*inputs)  # Gluon creates the parameters of unknown shapes now
-    eager_code = "net.hybridize(False)\ny = net(x)"
+    # A block takes none by name, so the code passes them by position, too.
+    written_inputs = passed([*positional(net, args, keywords), *keywords], {})
+    eager_code = f"net.hybridize(False)\ny = net({written_inputs})"
     if not isinstance(net, HybridBlock):
         plain = Variant(_taking_keywords(net, keywords), eager_code)
         return {"eager": plain, "hybridized": Variant(PLAIN_BLOCK)}
@@ -65,7 +69,7 @@ def variants(
             return _taking_keywords(block, keywords)
 
         explained = clone_sharing_parameters(net, backend=backend) if backend else eager_block
-        code = _hybridized_code(flags, backend)
+        code = _hybridized_code(flags, backend, written_inputs)
         return Variant(DeferredBuild(build), code, explained=explained)
 
     by_name = {"eager": Variant(eager, eager_code)}
@@ -86,11 +90,11 @@ def _taking_keywords(block: Function, keywords: Kwargs) -> Function:
     return lambda *args, **kwargs: block(*args, *(keywords | kwargs).values())
 
 
-def _hybridized_code(flags: Mapping[str, bool], backend: str | None) -> str:
+def _hybridized_code(flags: Mapping[str, bool], backend: str | None, inputs: str) -> str:
     if backend is None:
-        return f"net.hybridize({written(flags)})\ny = net(x)"
-    options = ", ".join(filter(None, ["x", f"backend={backend!r}", written(flags)]))
-    return f"net.optimize_for({options})\ny = net(x)"
+        return f"net.hybridize({written(flags)})\ny = net({inputs})"
+    options = ", ".join(filter(None, [inputs, f"backend={backend!r}", written(flags)]))
+    return f"net.optimize_for({options})\ny = net({inputs})"
 
 
 def written(flags: Mapping[str, bool]) -> str:

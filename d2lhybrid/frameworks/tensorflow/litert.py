@@ -73,7 +73,7 @@ class _Model:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         named = [kwargs[name] for name in self._keywords]
-        tensors = filter(_is_input, tf.nest.flatten((args, named)))
+        tensors = filter(is_input, tf.nest.flatten((args, named)))
         for index, tensor in zip(self._inputs, tensors, strict=True):
             self._interpreter.set_tensor(index, tensor)
         self._interpreter.invoke()
@@ -81,6 +81,6 @@ class _Model:
         return tf.nest.pack_sequence_as(self._structure, arrays)
 
 
-def _is_input(leaf: Any) -> bool:
+def is_input(leaf: Any) -> bool:
     """Is it an input of the traced program? Python's own numbers are constants in it."""
     return device.is_tensor(leaf) or isinstance(leaf, np.ndarray)

@@ -22,23 +22,26 @@ from d2lhybrid.frameworks.variant import (
     Variant,
     VariantsByName,
 )
+from d2lhybrid.frameworks.written import passed, positional
 
-# The code of each way by hand, with a place for the other options of tf.function.
-_FUNCTION = "fast = tf.function(net{options})\ny = fast(x)"
-_CONCRETE = (
-    "fast = tf.function(net{options}).get_concrete_function(tf.TensorSpec(x.shape, x.dtype))\n"
-    "y = fast(x)"
-)
+# The code of each way by hand, with the arguments, and other options of tf.function.
+_FUNCTION = "fast = tf.function(net{options})\ny = fast({passed})"
+_CONCRETE = "fast = tf.function(net{options}).get_concrete_function({specs})\ny = fast({passed})"
 _LITERT = """from ai_edge_litert.interpreter import Interpreter
 
-trace = tf.function(net).get_concrete_function(tf.TensorSpec(x.shape, x.dtype))
+trace = tf.function(net).get_concrete_function({specs})
 converter = tf.lite.TFLiteConverter.from_concrete_functions([trace], trace)
 fast = Interpreter(model_content=converter.convert(), num_threads={threads})
 fast.allocate_tensors()
-[given], [result] = fast.get_input_details(), fast.get_output_details()
-fast.set_tensor(given["index"], x)
+{set_tensors}[result] = fast.get_output_details()
 fast.invoke()
 y = fast.get_tensor(result["index"])"""
+_SET_ONE = """[given] = fast.get_input_details()
+fast.set_tensor(given["index"], {tensors})
+"""
+_SET_SEVERAL = """for given, tensor in zip(fast.get_input_details(), ({tensors})):
+    fast.set_tensor(given["index"], tensor)
+"""
 _XLA = ", jit_compile=True"
 _LINEAR = "raw.BiasAdd(value=raw.MatMul(a={h}, b=w{i}), bias=b{i})"
 _ACTIVATIONS = {
@@ -53,9 +56,11 @@ def variants(
 ) -> VariantsByName:
     """Each way by its name: a callable, or the reason why it cannot be built here."""
     require_options("tf.function", compiler_options, ())
+    written = _written(net, args, kwargs)
+    direct = "y = net({passed})".format(**written)
     if hasattr(net, "structured_input_signature"):
         reason = N_("a concrete function keeps no Python code: pass what it was made from")
-        return {"concrete function": Variant(net, "y = net(x)"), "eager": Variant(reason)}
+        return {"concrete function": Variant(net, direct), "eager": Variant(reason)}
 
     def function(jit_compile: bool | None) -> Any:
         def forward(*inputs: Any, **named_inputs: Any) -> Any:
@@ -78,11 +83,11 @@ def variants(
         return DeferredBuild(build_for_numbers)
 
     def way(run: DeferredBuild, code: str, options: str, explained: Function) -> Variant:
-        return Variant(run, code.format(options=options), explained=explained)
+        return Variant(run, code.format(options=options, **written), explained=explained)
 
     in_graph, in_xla = tf.function(net), tf.function(net, jit_compile=True)
     by_name = {
-        "eager": Variant(eager(net), "y = net(x)"),
+        "eager": Variant(eager(net), direct),
         "tf.function": way(as_graph(function), _FUNCTION, "", in_graph),
         "tf.function XLA": way(by_xla(function), _FUNCTION, _XLA, in_xla),
         "concrete function": way(as_graph(concrete_function), _CONCRETE, "", in_graph),
@@ -95,13 +100,29 @@ def variants(
     return by_name
 
 
+def _written(net: Any, args: Args, kwargs: Kwargs) -> dict[str, str]:
+    """The arguments of a call as code; in `specs` as a trace takes them."""
+    names = positional(net, args, kwargs)
+    values = dict(zip([*names, *kwargs], [*args, *kwargs.values()], strict=True))
+    tensors = [name for name, value in values.items() if litert.is_input(value)]
+    specs = {name: f"tf.TensorSpec({name}.shape, {name}.dtype)" for name in tensors}
+    by_position = [specs.get(name, name) for name in names]
+    return {
+        "passed": passed(names, kwargs),
+        "tensors": ", ".join(tensors),
+        "specs": ", ".join([*by_position, *(f"{name}={specs.get(name, name)}" for name in kwargs)]),
+    }
+
+
 def _litert(net: Any, trace: Function, args: Args, kwargs: Kwargs) -> VariantsByName:
     """LiteRT, which runs what its converter makes of a trace; of a function only where it is."""
     missing = litert.why_missing()
     if missing and not isinstance(net, MODULES):
         return {}
     run = missing or litert.build(partial(trace, None), args, kwargs)
-    code = _LITERT.format(threads=litert.threads())
+    written = _written(net, args, kwargs)
+    set_tensors = (_SET_SEVERAL if "," in written["tensors"] else _SET_ONE).format(**written)
+    code = _LITERT.format(threads=litert.threads(), set_tensors=set_tensors, **written)
     return {"litert": Variant(run, code, role="runtime")}
 
 

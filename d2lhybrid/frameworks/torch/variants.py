@@ -25,28 +25,34 @@ from d2lhybrid.frameworks.variant import (
     VariantsByName,
     WithCompilerNote,
 )
+from d2lhybrid.frameworks.written import passed, positional
 
 _ACTIVATIONS = {nn.ReLU: "relu", nn.Sigmoid: "sigmoid", nn.Tanh: "tanh"}
-_RUN = "with torch.no_grad():\n    y = fast(x)"
+_RUN = "with torch.no_grad():\n    y = fast({passed})"
 _SCRIPT = f"fast = torch.jit.script(net)\n{_RUN}"
 _FROZEN = f"""frozen = torch.jit.freeze(torch.jit.script(net))
 fast = torch.jit.optimize_for_inference(frozen)
 {_RUN}"""
-_PACKAGE = """program = torch.export.export(net, (x,))
+_PACKAGE = """program = torch.export.export(net, {example})
 path = torch._inductor.aoti_compile_and_package(program)
 fast = torch._inductor.aoti_load_package(path)
 """
 _ONNX_SESSION = """import onnxruntime
 
-torch.onnx.export(net, (x,), dynamo=True).save("model.onnx")
+torch.onnx.export(net, {onnx_example}, dynamo=True).save("model.onnx")
 session = onnxruntime.InferenceSession("model.onnx")
 """
 _ONNX = f"""{_ONNX_SESSION}[x_name] = [given.name for given in session.get_inputs()]
-[y] = session.run(None, {{x_name: x.numpy()}})
+[y] = session.run(None, {{{{x_name: {{tensors}}.numpy()}}}})
 y = torch.from_numpy(y)"""
-_ONNX_BOUND = f"""{_ONNX_SESSION}y, binding = torch.empty_like(net(x)), session.io_binding()
+_ONNX_OF_SEVERAL = f"""{_ONNX_SESSION}names = [given.name for given in session.get_inputs()]
+arrays = [tensor.numpy() for tensor in ({{tensors}})]
+[y] = session.run(None, dict(zip(names, arrays)))
+y = torch.from_numpy(y)"""
+_ONNX_BOUND = f"""{_ONNX_SESSION}y = torch.empty_like(net({{passed}}))
+binding = session.io_binding()
 shared = onnxruntime.OrtValue.ortvalue_from_numpy
-binding.bind_ortvalue_input(session.get_inputs()[0].name, shared(x.numpy()))
+binding.bind_ortvalue_input(session.get_inputs()[0].name, shared({{tensors}}.numpy()))
 binding.bind_ortvalue_output(session.get_outputs()[0].name, shared(y.numpy()))
 session.run_with_iobinding(binding)
 y = y.clone()"""
@@ -62,6 +68,7 @@ def variants(
     none does not compete with one that does.
     """
     require_options("torch.compile", options, ("dynamic", "backend", "mode"))
+    written = _written(net, args, kwargs)
     net = export.clone_sharing_parameters(eager(net))
     unfit = _why_not_ahead(net)
     ways = {
@@ -72,25 +79,47 @@ def variants(
     if not options.keys() & {"backend", "mode"}:  # unless the user has chosen
         ways["torch.compile reduce-overhead"] = _reduce_overhead(net, options)
     package = no_inductor() or ahead.aotinductor(net, args, kwargs)
-    ways["aotinductor"] = Variant(unfit or package, _PACKAGE + "y = fast(x)", explained=net)
+    ways["aotinductor"] = Variant(unfit or package, _PACKAGE + "y = fast({passed})", explained=net)
     session = unfit or ahead.no_onnxruntime() or ahead.onnxruntime(net, args, kwargs)
     if isinstance(net, nn.Module):
-        ways["onnxruntime"] = Variant(session, _ONNX, role="runtime")
+        onnx = _ONNX_OF_SEVERAL if "," in written["tensors"] else _ONNX
+        ways["onnxruntime"] = Variant(session, onnx, role="runtime")
     if not include_expert:
-        return ways
+        return _filled(ways, written)
     loader = no_inductor() or ahead.aotinductor_boxed(net, args, kwargs)
     bound = ahead.no_onnxruntime() or ahead.onnxruntime_bound(net, args, kwargs)
     dynamic = {name: value for name, value in options.items() if name == "dynamic"}
-    return ways | {
+    ways |= {
         "aotinductor boxed": Variant(
-            unfit or loader, _PACKAGE + "[y] = fast.loader.boxed_run([x])", explained=net
+            unfit or loader, _PACKAGE + "[y] = fast.loader.boxed_run([{tensors}])", explained=net
         ),
         "onnxruntime io binding": Variant(unfit or bound, _ONNX_BOUND, role="runtime"),
         "torch.compile max-autotune": _compiled(net, **dynamic, mode="max-autotune"),
         "torch.compile skip guards": _skip_guards(net, dynamic),
         **_functions(net, dynamic),
-        "eager, with gradients": Variant(net, "y = net(x)"),
+        "eager, with gradients": Variant(net, "y = net({passed})"),
     }
+
+    return _filled(ways, written)
+
+
+def _written(net: Any, args: Args, kwargs: Kwargs) -> dict[str, str]:
+    """The arguments of a call as code, for each way to pass them."""
+    names = positional(net, args, kwargs)
+    by_position = f"({', '.join(names)}{',' if len(names) == 1 else ''})"
+    by_name = "{" + ", ".join(f'"{name}": {name}' for name in kwargs) + "}" if kwargs else ""
+    values = zip([*names, *kwargs], [*args, *kwargs.values()], strict=True)
+    return {
+        "passed": passed(names, kwargs),
+        "example": f"{by_position}, {by_name}" if kwargs else by_position,
+        "onnx_example": f"{by_position}, kwargs={by_name}" if kwargs else by_position,
+        "tensors": ", ".join(name for name, value in values if isinstance(value, torch.Tensor)),
+    }
+
+
+def _filled(ways: VariantsByName, written: dict[str, str]) -> VariantsByName:
+    """The same with the arguments in their code."""
+    return {name: replace(way, code=way.code.format(**written)) for name, way in ways.items()}
 
 
 def _why_not_ahead(net: Any) -> str:
@@ -144,7 +173,7 @@ def _reduce_overhead(net: Any, options: Kwargs) -> Variant:
 
 def _skip_guards(net: Any, options: Kwargs) -> Variant:
     """torch.compile without the check whether a program fits the call."""
-    by_hand = '{"guard_filter_fn": torch.compiler.skip_all_guards_unsafe}'
+    by_hand = '{{"guard_filter_fn": torch.compiler.skip_all_guards_unsafe}}'
     code = f"fast = torch.compile(net, options={by_hand})\n{_RUN}"
     skip = getattr(torch.compiler, "skip_all_guards_unsafe", None)
     if skip is None:
@@ -167,6 +196,7 @@ def _compiled(net: Function, **options: Any) -> Variant:
 
     compiler = INDUCTOR if options.get("backend", "inductor") == "inductor" else ""
     lacking = no_inductor() if compiler else ""
+    given = given.replace("{", "{{").replace("}", "}}")  # the arguments are filled in later
     code = f"fast = torch.compile(net{given})\n{_RUN}"
     run = lacking or DeferredBuild(build, compiler=compiler)
     return Variant(run, code, explained=net if compiler else None)
