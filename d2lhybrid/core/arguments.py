@@ -106,6 +106,10 @@ def reject_misspelling(keyword: str, options: Collection[str]) -> None:
         example = f"call(model, ..., {keyword}=...)"
         fields = {"received": keyword, "near": f"{near}=", "example": example}
         raise ArgumentError(text.format(known=", ".join(options), **fields))
+    if keyword == "only" and "with_references" in options:
+        text = _("Expected the names of variants as {example}. Received: {received!r}.")
+        example = "variants(...).only('eager', ...)"
+        raise ArgumentError(text.format(example=example, received=keyword))
     others = [verb for verb, theirs in _OPTIONS.items() if options and keyword in theirs]
     if others:
         text = _(
@@ -117,19 +121,21 @@ def reject_misspelling(keyword: str, options: Collection[str]) -> None:
         raise ArgumentError(text.format(known=", ".join(options), **fields))
 
 
-def nearest(name: str, known: Collection[str]) -> str:
+def nearest(name: str, known: Collection[str], alike: float = 0.8) -> str:
     """The known name of which this may be a misspelling, in any case; "" if there is none.
+
+    `alike` is how much of both has to be equal, from 0 to 1.
 
     >>> nearest("Exmaple", ["example", "total"]), nearest("f", ["example"])
     ('example', '')
     """
     by_small = {one.casefold(): one for one in known}
-    return by_small.get(next(iter(get_close_matches(name.casefold(), by_small, 1, 0.8)), ""), "")
+    return by_small.get(next(iter(get_close_matches(name.casefold(), by_small, 1, alike)), ""), "")
 
 
 def write_nearest(received: Any, known: Collection[str]) -> str:
     """The sentence that suggests the nearest known name, after a space; "" if there is none."""
-    near = nearest(received, known) if isinstance(received, str) else ""
+    near = nearest(received, known, 0.7) if isinstance(received, str) else ""
     return " " + _("Write {near!r}.").format(near=near) if near else ""
 
 

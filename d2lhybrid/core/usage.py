@@ -114,9 +114,17 @@ def _tensor(value: Any, detailed: bool) -> str:
     if callable(value) or not all(hasattr(type(value), name) for name in ("shape", "dtype")):
         return ""
     kind = "ndarray" if type(value).__module__ == "numpy" else "Tensor"
+    return f"{kind}{shape_and_dtype(value)}" if detailed else kind
+
+
+def shape_and_dtype(value: Any) -> str:
+    """Those of a tensor or array, such as "[4, 8] float32"; "" of anything else."""
+    # Asked of the class: the attributes of an object that answers for any may raise anything.
+    if callable(value) or not all(hasattr(type(value), name) for name in ("shape", "dtype")):
+        return ""
     with suppress(Exception):
-        return f"{kind}{[*value.shape]} {_dtype_name(value.dtype)}" if detailed else kind
-    return kind
+        return f"{[*value.shape]} {_dtype_name(value.dtype)}"
+    return ""
 
 
 def _dtype_name(dtype: Any) -> str:

@@ -239,7 +239,7 @@ def _judge_not_slower(seen: _Seen) -> str:
     return "undecided"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Judgement(Generic[C]):
     """The outcome of a claim, 'holds' or 'undecided', and the comparison that it was judged by.
 
@@ -250,6 +250,9 @@ class Judgement(Generic[C]):
     claim: Claim
     outcome: str
     comparison: C
+
+    def __repr__(self) -> str:
+        return f"{self.claim}: {self.outcome}"
 
     def _ipython_display_(self) -> None:
         """Show nothing."""

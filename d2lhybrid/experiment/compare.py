@@ -28,8 +28,9 @@ from d2lhybrid.experiment.comparison import Comparison
 from d2lhybrid.experiment.experiment import Experiment
 from d2lhybrid.experiment.measurement import Measurement
 from d2lhybrid.experiment.processes import ProcessExperiment
-from d2lhybrid.experiment.variants import Variants, recognized
+from d2lhybrid.experiment.variants import Given, Variants, recognized
 from d2lhybrid.frameworks.state import preserve_state
+from d2lhybrid.frameworks.variant import Args, Kwargs
 
 MOST_SECONDS = "D2LHYBRID_MOST_SECONDS"
 
@@ -159,9 +160,8 @@ def compare(
     callables = recognized(received)
     baseline, references = _labels(callables, baseline, references)
     is_variants = isinstance(callables, Variants)
-    if is_variants and callables.takes_arguments and not (args or kwargs):
-        text = _("Expected the model's arguments again: {example}. Received: none.")
-        raise ArgumentError(text.format(example="compare(variants(net, x), x)"))
+    if is_variants and callables.given:
+        _require_same_arguments(callables, args, kwargs)
     if is_variants and callables.holds_batch and (args or kwargs):
         text = _(
             "Expected steps alone, because they hold their batch: {example}. Received: {more}."
@@ -249,6 +249,27 @@ def measure(
         {label: function}, args, kwargs, label, limit, timer=_timer(timer), progress=progress
     )
     return experiment.run_alone()
+
+
+def _require_same_arguments(functions: Variants, args: Args, kwargs: Kwargs) -> None:
+    """Raise ArgumentError for a call that isn't the one that ``variants`` got.
+
+    Ways that are compiled ahead run no other, and the rest would measure something else.
+    """
+    if not (args or kwargs):
+        text = _("Expected the model's arguments again: {example}. Received: none.")
+        raise ArgumentError(text.format(example="compare(variants(net, x), x)"))
+    expected, received = functions.given, Given.of(args, kwargs)
+    has_own = any(isinstance(function, Call) for function in functions.values())
+    if expected is None or expected.structure is None or has_own:
+        return
+    if expected.structure != received.structure:
+        text = _(
+            "Expected the arguments that {verb} got: ({expected}). Received: ({received}). Pass "
+            "the same again, or call {verb} with the new ones."
+        )
+        fields = {"expected": expected.described, "received": received.described}
+        raise ArgumentError(text.format(verb="variants", **fields))
 
 
 _EXPECTED = {

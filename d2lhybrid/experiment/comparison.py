@@ -549,7 +549,9 @@ class Comparison(Result, Mapping[str, Measurement]):
         operations recorded for a call, the steps that run for them and how many of these are
         contractions, and what entering compiled code takes, compared with eager code.
         """
-        return require("pandas", "notebooks").DataFrame(self.summary()["rows"]).set_index("label")
+        frame = require("pandas", "notebooks").DataFrame(self.summary()["rows"]).set_index("label")
+        frame.loc[self.baseline, "verdict"] = "baseline"
+        return frame
 
     def summary(self) -> dict[str, Any]:
         """What the table shows, as plain data for programs that read notebooks."""

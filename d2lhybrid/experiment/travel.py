@@ -165,7 +165,7 @@ class _Packer(cloudpickle.Pickler):
                 name: replace(variant, run=_by_recipe(variant.run, obj.recipes), explained=None)
                 for name, variant in obj.by_name.items()
             }
-            return Variants, (by_name, None, obj.takes_arguments)
+            return Variants, (by_name, None, obj.given)
         if isinstance(obj, DeferredBuild):
             made = recipe_of(obj)
             if made:

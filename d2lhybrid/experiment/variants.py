@@ -1,7 +1,7 @@
 """Every way in which a model's framework can run it, by name."""
 
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -16,13 +16,22 @@ from d2lhybrid.core.arguments import (
 )
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.usage import kind_of, not_a_model, usage
+from d2lhybrid.core.pytree import leaves
+from d2lhybrid.core.usage import described, kind_of, not_a_model, shape_and_dtype, usage
 from d2lhybrid.experiment.rows import named
 from d2lhybrid.frameworks import framework_of
 from d2lhybrid.frameworks.failures import wrap_call_errors
 from d2lhybrid.frameworks.mlp import references as reference_programs
 from d2lhybrid.frameworks.state import preserve_state
-from d2lhybrid.frameworks.variant import DeferredBuild, Function, Role, Variant, VariantsByName
+from d2lhybrid.frameworks.variant import (
+    Args,
+    DeferredBuild,
+    Function,
+    Kwargs,
+    Role,
+    Variant,
+    VariantsByName,
+)
 
 
 @dataclass(frozen=True)
@@ -68,6 +77,35 @@ class Recipe:
         return self.made[name]
 
 
+@dataclass(frozen=True)
+class Given:
+    """The arguments that ``variants`` got: what a call has to be like to be the same one.
+
+    `structure` is None if variants of different calls were joined.
+    """
+
+    described: str
+    structure: Any
+
+    @classmethod
+    def of(cls, args: Args, kwargs: Kwargs) -> "Given":
+        by_name = {name: _tensors(value) for name, value in kwargs.items()}
+        return cls(described(args, kwargs, detailed=True), ([*map(_tensors, args)], by_name))
+
+
+def _tensors(value: Any) -> list[tuple[str, str]]:
+    """The tensors and arrays inside an argument, with shape and dtype; of its numbers nothing."""
+    found = [(path, shape_and_dtype(leaf)) for path, leaf in leaves(value)]
+    return [(path, text) for path, text in found if text]
+
+
+class Code(dict[str, str]):
+    """How to write each variant by hand, by name."""
+
+    def __missing__(self, name: Any) -> str:
+        raise unknown_label(name, self, {})
+
+
 def _no_names(_variants: Any, *names: Any) -> str:
     are_names = all(isinstance(name, str) for name in names)
     return "" if are_names else _("Each name is a separate argument.")
@@ -88,19 +126,19 @@ class Variants(BoundToProcess, MutableMapping[str, Function]):
         self,
         variants: VariantsByName,
         model: Any = None,
-        takes_arguments: bool = False,
+        given: Given | None = None,
         holds_batch: bool = False,
         recipe: Recipe | None = None,
     ) -> None:
         """`model` is the model that they run; measuring leaves it as it was.
 
-        They are called with the arguments of the model if one `takes_arguments`, and with none if
-        each `holds_batch`, its arguments, itself.
+        They are called with the arguments that were `given`, and with none if each `holds_batch`,
+        its arguments, itself.
         `recipe` makes them in another process.
         """
         self._variants = {**variants}  # also those that cannot be built
         self.models = () if model is None else (model,)
-        self.takes_arguments, self.holds_batch = takes_arguments, holds_batch
+        self.given, self.holds_batch = given, holds_batch
         self.recipes = () if recipe is None else (recipe,)
         if recipe is not None:
             recipe.made, recipe.by_name = {**self}, {**variants}
@@ -146,9 +184,10 @@ class Variants(BoundToProcess, MutableMapping[str, Function]):
         return {name: variant.run for name, variant in variants if isinstance(variant.run, str)}
 
     @property
-    def code(self) -> dict[str, str]:
+    def code(self) -> Code:
         """How to write each by hand, by name; your own callables are left out."""
-        return {name: variant.code for name, variant in self._variants.items() if variant.code}
+        variants = self._variants.items()
+        return Code({name: variant.code for name, variant in variants if variant.code})
 
     @property
     def references(self) -> tuple[str, ...]:
@@ -210,7 +249,9 @@ class Variants(BoundToProcess, MutableMapping[str, Function]):
                     self._variants[name] = variant
             self.models = _joined(self.models, other.models)  # all are left as they were
             self.recipes = _joined(self.recipes, other.recipes)
-            self.takes_arguments |= other.takes_arguments
+            if self.given and other.given and self.given.structure != other.given.structure:
+                self.given = replace(self.given, structure=None)
+            self.given = self.given or other.given
             other = ()
         super().update(other, **named)
 
@@ -232,7 +273,7 @@ class Variants(BoundToProcess, MutableMapping[str, Function]):
 
     def _with(self, variants: VariantsByName) -> "Variants":
         """These variants of the same models."""
-        others = Variants(variants, None, self.takes_arguments, self.holds_batch)
+        others = Variants(variants, None, self.given, self.holds_batch)
         others.models, others.recipes = self.models, self.recipes
         return others
 
@@ -387,7 +428,8 @@ def variants(
         by_name = by_name | reference_programs(framework.dense_layers(model), args)
     options = {"with_references": with_references, "compiler_options": {**compiler_options}}
     recipe = Recipe(variants, Call(model, args, kwargs), all=all, **options)
-    return Variants(by_name, model, takes_arguments=bool(args or kwargs), recipe=recipe)
+    given = Given.of(args, kwargs) if args or kwargs else None
+    return Variants(by_name, model, given, recipe=recipe)
 
 
 def _ready(by_name: VariantsByName) -> Iterator[Function]:

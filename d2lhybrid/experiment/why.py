@@ -147,6 +147,8 @@ def reason(row: Row, rows: Rows) -> Reason:
         return Reason(row.label, ("unknown",), text.format(label=row.label))
     if not has_reason(row):
         text = _("{label} apparently isn't compiled.")
+        if row is rows.baseline:
+            text = _("{label} is the baseline, with which the others are compared.")
         is_open = case.is_faster or row is rows.baseline
         cause = "unknown" if is_open else "not_whole"
         sentence = sentences(text.format(label=row.label), row.facts.not_compiled)

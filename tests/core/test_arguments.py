@@ -174,7 +174,7 @@ class Drawing(Model):
 def test_what_the_model_of_variants_names_is_its_own():
     net = Drawing()
     found = {"eager": Variant(lambda *args, **keywords: net(*args, **keywords))}
-    ways = Variants(found, net, takes_arguments=True)
+    ways = Variants(found, net)
     options = {"time_limit": 0.01, "progress": False}
     for made in (ways, ways.only("eager"), Variants({}) | ways, Variants(found, len) | ways):
         assert "seed=3, which both take. If it is for Drawing" in str(

@@ -3,26 +3,28 @@
 import re
 from operator import or_
 
+import numpy as np
 import pytest
 from fake import Machine
 from our_names import OUR_NAMES
 
+from d2lhybrid import call
 from d2lhybrid.errors import ArgumentError, UnknownLabelError
 from d2lhybrid.experiment.compare import compare, measure
 from d2lhybrid.experiment.sweep import sweep
 from d2lhybrid.experiment.training import training
-from d2lhybrid.experiment.variants import Variants, variants
+from d2lhybrid.experiment.variants import Given, Variants, variants
 from d2lhybrid.frameworks.variant import DeferredBuild, Variant, WithCompilerNote
 
 
-def made(m, net=None, takes_arguments=False):
+def made(m, net=None, given=None):
     found = {
         "eager": Variant(m.function(1e-3), "y = net(x)"),
         "C": Variant(m.function(1e-5), "dense(x)", role="reference"),
         "aot": Variant("no compiler", "y = fast(x)"),
         "old": Variant(m.function(1e-4), role="deprecated"),
     }
-    return Variants(found, net, takes_arguments)
+    return Variants(found, net, given)
 
 
 def updated(ways, other):
@@ -184,9 +186,12 @@ M = Machine()
         (lambda: compare({1: Model()}), r"compare\(dict\)\. 1 is no name"),
         (lambda: compare({}), r"The dict is empty"),
         (lambda: compare({"a": print, "b": "c"}, 1), r"'b' is 'c', which cannot be called"),
-        (lambda: compare(made(M, print, True)), r"compare\(variants\(net, x\), x\).*none"),
         (
-            lambda: sweep(made(M, print, True), [1, 2]),
+            lambda: compare(made(M, print, Given.of((1.0,), {}))),
+            r"compare\(variants\(net, x\), x\).*none",
+        ),
+        (
+            lambda: sweep(made(M, print, Given.of((1.0,), {})), [1, 2]),
             r"sweep\(Variants, \[1, 2\]\).*takes no size",
         ),
         (lambda: measure(made(M), 1.0), r"measure\(Variants, 1\.0\).*ways\['eager'\].* compare\."),
@@ -200,3 +205,28 @@ def test_what_is_handed_over_by_mistake_is_named_and_nothing_is_printed_whole(as
         ask()
     assert re.search(said, str(raised.value))
     assert "all of its layers" not in str(raised.value)
+
+
+def test_variants_are_compared_with_the_arguments_that_they_got():
+    x = np.ones((2, 3))
+    found = {"eager": Variant(lambda x, mask: x * mask), "other": Variant(lambda x, mask: x * mask)}
+    ways = Variants(found, given=Given.of((x,), {"mask": x}))
+    options = {"time_limit": 0.02, "progress": False, "why": False}
+    assert compare(ways, x + 1, mask=x, **options)
+    got = r"that variants got: \(ndarray\[2, 3\] float64, mask=ndarray\[2, 3\] float64\)"
+    for args, kwargs in [((x,), {}), ((x, x), {}), ((x[:1],), {"mask": x})]:
+        for some in (ways, ways.only("eager"), ways | {"mine": print}):
+            with pytest.raises(ArgumentError, match=got):
+                compare(some, *args, **kwargs, **options)
+    own = {"eager": call(ways["eager"], mask=x)}
+    assert compare(ways.only("eager") | own, x, **options)
+
+
+def test_code_of_an_unknown_name_suggests_the_nearest():
+    with pytest.raises(UnknownLabelError, match="Write 'eager'"):
+        made(Machine()).code["eagre"]
+
+
+def test_only_is_a_method_of_variants():
+    with pytest.raises(ArgumentError, match=r"variants\(\.\.\.\)\.only\('eager'"):
+        variants(print, 1.0, only=["eager"])
