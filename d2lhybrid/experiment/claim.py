@@ -252,7 +252,8 @@ class Judgement(Generic[C]):
     comparison: C
 
     def __repr__(self) -> str:
-        return f"{self.claim}: {self.outcome}"
+        claim = self.claim
+        return f"Judgement({claim.label!r}, {claim.sense!r}, {self.outcome!r})"
 
     def _ipython_display_(self) -> None:
         """Show nothing."""
