@@ -41,6 +41,9 @@ class LoadedModel(BoundToProcess):
         self._stored = stored
         self._trusted = trusted  # if so, output classes are made, and their modules imported
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.manifest.format} {str(self._stored.root)!r}>"
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the model on arguments like those that it was saved with.
 
