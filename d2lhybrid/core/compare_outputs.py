@@ -84,16 +84,17 @@ def require_same(
     )
     if label == reference:
         text = _(
-            "Expected {label!r} to give the same answer twice. Received: {difference}. Something "
-            "in it is random (dropout in training mode, sampling), or it keeps state from call to "
-            "call. Remove that, or pass {no}, or a larger tolerance, such as {tolerance}. "
-            "To compare training steps, use {training}."
+            "Expected {label!r} to give the same answer twice. Received: {difference}. If the "
+            "model is in training mode, so that dropout is random, call {eval} first. Otherwise "
+            "something in it samples, or keeps state from call to call: remove that, or pass {no}, "
+            "or a larger tolerance, such as {tolerance}. To compare training steps, use {training}."
         )
     fields = {
         "difference": difference,
         "no": option("check", False),
         "tolerance": option("check", 0.01),
         "training": "training(net, loss, optimizer, batch)",
+        "eval": "net.eval()",
     }
     raise DifferentAnswerError(text.format(label=label, reference=reference, **fields))
 

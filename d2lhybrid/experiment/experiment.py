@@ -17,7 +17,7 @@ import numpy as np
 from d2lhybrid.core import stats
 from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.compare_outputs import incomparable, require_same
-from d2lhybrid.core.i18n import gettext as _, noop as N_
+from d2lhybrid.core.i18n import gettext as _, names, noop as N_
 from d2lhybrid.display.progress import show_status
 from d2lhybrid.experiment import inquiry
 from d2lhybrid.experiment.cold_start import TimerFunction
@@ -228,6 +228,11 @@ class Experiment:
                 output = sampler.call_first(self.build_timeout)
                 self.note(sampler.label, False)
             if self.check is False:
+                return
+            if sampler.random:  # a compiler draws other numbers, so equal losses prove nothing
+                if sampler.label != self.baseline:
+                    text = _("losses not compared, because of random layers: {layers}")
+                    sampler.notes.append(text.format(layers=names(sampler.random)))
                 return
             answer = copy_outputs(output)
             if left_out := ", ".join(incomparable(answer)):

@@ -54,6 +54,7 @@ class Sampler:
     may_return_early: bool | None = None
     # Does a call leave work that waiting for its output leaves out, as a step of training does?
     has_side_effects: bool = False
+    random: tuple[str, ...] = ()  # the kinds of layers that make the losses of its steps random
     is_async: bool = False  # does the work of a call go on when it has returned?
     notes: list[str] = field(default_factory=list)
     costs: ColdStart = field(default_factory=ColdStart)
@@ -103,6 +104,7 @@ class Sampler:
         self._self_timed = function if isinstance(function, SelfTimed) else None
         if not self._self_timed:
             self.has_side_effects = isinstance(function, TrainingStep)
+            self.random = function.random if isinstance(function, TrainingStep) else ()
             self._find_devices(started.output)
             self._compiled_by = self.waits_for or loaded()
             self.first_compilations = compiled_since(before, self._compiled_by)

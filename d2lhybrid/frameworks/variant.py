@@ -154,9 +154,9 @@ class TrainingStep:
     So what it returns does not tell when it is done.
     """
 
-    def __init__(self, step: Function, stack: Function) -> None:
-        """`stack` makes a tensor of the losses."""
-        self._step, self._stack = step, stack
+    def __init__(self, step: Function, stack: Function, random: tuple[str, ...] = ()) -> None:
+        """`stack` makes a tensor of the losses; `random` names the kinds of layers that drop."""
+        self._step, self._stack, self.random = step, stack, random
         self._first: Any = None
 
     def once(self) -> Any:

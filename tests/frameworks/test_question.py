@@ -61,6 +61,20 @@ def test_training_is_meant_to_be_in_training_mode():
     assert compare({"no layer minds": without}, x, **QUICK).warnings == ()
 
 
+def test_training_with_dropout_has_rows_whose_losses_are_not_compared():
+    import torch
+    from torch import nn
+
+    net = nn.Sequential(nn.Linear(8, 16), nn.Dropout(0.1), nn.Linear(16, 3))
+    batch = torch.randn(32, 8), torch.randint(0, 3, (32,))
+    steps = training(net, nn.CrossEntropyLoss(), torch.optim.AdamW(net.parameters()), batch)
+    ways = steps.only("eager", "torch.compile")
+    result = compare(ways, time_limit=0.2, progress=False, why=False)
+    assert list(result) == ["eager", "torch.compile"]
+    note = "torch.compile: losses not compared, because of random layers: Dropout."
+    assert note in str(result)
+
+
 def test_a_model_of_keras_that_is_called_for_training():
     import tensorflow as tf
 

@@ -7,6 +7,7 @@ import torch
 from d2lhybrid.frameworks.base import copied, require_own, require_trainable
 from d2lhybrid.frameworks.torch.compilers import INDUCTOR
 from d2lhybrid.frameworks.torch.export import compiled, no_inductor
+from d2lhybrid.frameworks.torch.parts import dropping_layers
 from d2lhybrid.frameworks.variant import (
     Args,
     DeferredBuild,
@@ -41,6 +42,8 @@ def training(
     known = (tensor for group in optimizer.param_groups for tensor in group["params"])
     require_own(net, net.parameters(), optimizer, known)
 
+    random = tuple(dict.fromkeys(type(layer).__name__ for layer in dropping_layers(net)))
+
     def make(compile_model: bool = False, compile_step: bool = False) -> Function:
         # Together, because the optimizer holds the parameters of the model.
         net_copy, optimizer_copy = copied((net, optimizer), {})
@@ -53,7 +56,7 @@ def training(
             optimizer_copy.step()
             return value.detach()
 
-        return TrainingStep(compiled(step) if compile_step else step, torch.stack)
+        return TrainingStep(compiled(step) if compile_step else step, torch.stack, random)
 
     step = _STEP + "y = step()"
     fast_net = no_inductor() or DeferredBuild(lambda: make(compile_model=True), compiler=INDUCTOR)
