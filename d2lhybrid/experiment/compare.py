@@ -265,10 +265,10 @@ def _require_same_arguments(functions: Variants, args: Args, kwargs: Kwargs) -> 
         return
     if expected.structure != received.structure:
         text = _(
-            "Expected the arguments that {verb} got: ({expected}). Received: ({received}). Pass "
-            "the same again, or call {verb} with the new ones."
+            "Expected the arguments that {verb} got: {expected}. Received: {received}. Pass the "
+            "same again, or call {verb} with the new ones."
         )
-        fields = {"expected": expected.described, "received": received.described}
+        fields = {"expected": f"({expected.described})", "received": f"({received.described})"}
         raise ArgumentError(text.format(verb="variants", **fields))
 
 
