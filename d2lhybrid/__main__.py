@@ -72,7 +72,8 @@ def _run(command: str, options: dict[str, Any]) -> int:
             result = run(**options)
             shown = result.to_json() if json else str(result)
     except KeyboardInterrupt as error:  # which may say what is known by then
-        print(f"d2lhybrid {command}: {str(error) or _('interrupted')}", file=sys.stderr)
+        said = str(error) or _("interrupted")
+        print(f"d2lhybrid {command}: {said}", file=sys.stderr)
         return INTERRUPTED
     except D2LHybridError as error:
         print(f"d2lhybrid {command}: {error}", file=sys.stderr)

@@ -188,7 +188,7 @@ def test_training_shows_how_it_is_written(kit):
 def test_training_names_what_is_wrong_with_an_optimizer_and_makes_one(kit):
     batch = (kit.x, kit.y)
     for received, named in [
-        ("adam", "'adam', a text"),
+        ("adam", "'adam', a string"),
         (None, "None"),
         (type(kit.optimizer), f"{name(kit.optimizer)}, a class and not an object"),
         (kit.net, name(kit.net)),

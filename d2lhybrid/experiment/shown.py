@@ -306,7 +306,8 @@ def _columns_paid_once(rows: Rows) -> Iterator[TableColumn]:
         head = _("pays after")
         if any(map(_shows_build, rows)):
             # Translators: below "pays after", for the number in parentheses in that column
-            head = f"{head}\n{_('(with its build)')}"
+            with_build = _("(with its build)")
+            head = f"{head}\n{with_build}"
         yield TableColumn(Column(head), _pays_after_cell)
 
 

@@ -330,7 +330,7 @@ def test_an_interrupt_or_an_error_never_loses_what_was_measured(xyz, error):
     is_over = isinstance(error, KeyboardInterrupt)
     assert (c.facts["jit"].entry_seconds is None) == is_over
     assert "isn't known" not in str(c)
-    assert f"no time for one: {inquiry.GRAPHS}" in str(c.why("jit"))
+    assert f"for these questions: {inquiry.GRAPHS}" in str(c.why("jit"))
 
 
 @pytest.mark.parametrize("method", ["is_compiled", "is_tensor", "accelerators", "add_one"])

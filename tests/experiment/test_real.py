@@ -109,7 +109,7 @@ def test_a_method_and_an_object_that_holds_tensors_may_make_what_is_compared():
     for make in (task.at, Sized(torch.ones(8))):
         assert sweep(make, [1, 2], **options).sizes == (1, 2)
     for make in (task, task.forward):
-        with pytest.raises(ArgumentError, match="function that takes a size"):
+        with pytest.raises(ArgumentError, match="function of the size"):
             sweep(make, [1, 2], **options)
 
 

@@ -182,7 +182,7 @@ M = Machine()
     ("ask", "said"),
     [
         (lambda: compare(Model(), 1.0), r"Received: compare\(Model, 1\.0\).*variants\(net, x\)"),
-        (lambda: compare([print]), r"Received: compare\(\[print\]\)\. \[print\] is no dict"),
+        (lambda: compare([print]), r"Received: compare\(\[print\]\)\. \[print\] is not a dict"),
         (lambda: compare({1: Model()}), r"compare\(dict\)\. 1 is no name"),
         (lambda: compare({}), r"The dict is empty"),
         (lambda: compare({"a": print, "b": "c"}, 1), r"'b' is 'c', which cannot be called"),

@@ -162,7 +162,7 @@ def test_hybridized_blocks_of_mxnet(tmp_path):
     ],
 )
 def test_what_cannot_travel_is_named(part, handed_over):
-    with pytest.raises(ArgumentError, match=r"lock' object.*processes=") as raised:
+    with pytest.raises(ArgumentError, match=r"lock' object.*leave out processes") as raised:
         pack(handed_over(threading.Lock()))
     assert f"Received: {part}, which" in str(raised.value)
 
