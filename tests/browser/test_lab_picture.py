@@ -31,7 +31,7 @@ def shown_outputs():
 
 def test_take_the_picture(chromium, screenshots, tmp_path):
     server = LabServer(tmp_path, {"LANG": "C.UTF-8"})
-    size = {"width": WIDTH + 400, "height": 1000}
+    size = {"width": WIDTH + 400, "height": 1400}
     context = chromium.new_context(viewport=size, device_scale_factor=2)
     page = context.new_page()
     picture = screenshots / "readme.png"
