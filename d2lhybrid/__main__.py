@@ -72,8 +72,8 @@ def _run(command: str, options: dict[str, Any]) -> int:
             result = run(**options)
             shown = result.to_json() if json else str(result)
     except KeyboardInterrupt as error:  # which may say what is known by then
-        said = str(error) or _("interrupted")
-        print(f"d2lhybrid {command}: {said}", file=sys.stderr)
+        message = str(error) or _("interrupted")
+        print(f"d2lhybrid {command}: {message}", file=sys.stderr)
         return INTERRUPTED
     except D2LHybridError as error:
         print(f"d2lhybrid {command}: {error}", file=sys.stderr)
@@ -83,8 +83,8 @@ def _run(command: str, options: dict[str, Any]) -> int:
         if path is None:  # it concerns no file, so the traceback says more
             raise
         text = _("Cannot use {path!r}: {reason}.")
-        said = text.format(path=path, reason=error.strerror or str(error))
-        print(f"d2lhybrid {command}: {said}", file=sys.stderr)
+        message = text.format(path=path, reason=error.strerror or str(error))
+        print(f"d2lhybrid {command}: {message}", file=sys.stderr)
         return 1
     try:
         print(shown, flush=True)
@@ -154,8 +154,8 @@ def _read(arguments: Sequence[str] | None) -> tuple[str, dict[str, Any]]:
     options, unknown = root.parse_known_args(rest)
     for name in unknown:
         commands[options.command].refuse(name)
-    found = vars(options)
-    return found.pop("command"), found
+    option_values = vars(options)
+    return option_values.pop("command"), option_values
 
 
 class _Parser(ArgumentParser):

@@ -20,7 +20,7 @@ from d2lhybrid.core.arguments import (
 )
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.module_files import import_file, said_in
+from d2lhybrid.core.module_files import import_file, with_line
 from d2lhybrid.core.reader import option
 from d2lhybrid.experiment.variants import variants
 
@@ -178,8 +178,8 @@ def _returned(example: Callable[[], Any], name: str, file: str) -> Call:
             "Expected {example} in {file} to return a model and its input. Received: {error}. "
             "Call it by itself to see where it fails."
         )
-        said = said_in(str(Path(file).resolve()), error)
-        raise ArgumentError(text.format(**names, error=said)) from error
+        reason = with_line(error, str(Path(file).resolve()))
+        raise ArgumentError(text.format(**names, error=reason)) from error
     match returned:
         case Call():
             return returned

@@ -95,14 +95,13 @@ def archive() -> Path:
 
 
 def pythons() -> dict[str, str]:
-    """The Pythons of ours that run here, each with its command, among those on PATH and pyenv's."""
-    found = {}
+    """The Pythons of ours on PATH that run, each with its command."""
+    command_by_release = {}
     for name in RELEASES:
-        kept = Path.home().glob(f".pyenv/versions/{name}.*/bin/python")
-        commands = (sys.executable, f"python{name}", *map(str, sorted(kept)))
-        if command := next((one for one in commands if release(one) == name), None):
-            found[name] = command
-    return found
+        commands = (sys.executable, f"python{name}")
+        if runs := [command for command in commands if release(command) == name]:
+            command_by_release[name] = runs[0]
+    return command_by_release
 
 
 def release(command: str) -> str:

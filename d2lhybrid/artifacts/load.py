@@ -122,12 +122,12 @@ class Verification:
         else:
             outputs = _("failed: {reason}").format(reason=self.reason)
         bytes_found = listed(self.problems) or _("as saved")
-        found = [
+        lines = [
             (_("answer:"), _(ANSWERS[self.answer])),
             (_("bytes:"), bytes_found),
             (_("outputs:"), outputs),
         ]
-        return _table(self.path, found)
+        return _table(self.path, lines)
 
     __repr__ = __str__
 

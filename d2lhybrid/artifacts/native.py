@@ -352,13 +352,13 @@ def _execute(command: list[str], failure: str, timeout: float, folder: Path | No
         process.check_returncode()
     except (OSError, subprocess.SubprocessError) as error:
         printed = (getattr(error, "stderr", None) or b"").decode(errors="replace").strip()
-        said = str(error)
+        reason = str(error)
         if isinstance(error, subprocess.TimeoutExpired):
-            said = _("it took longer than {seconds} s.").format(seconds=general(timeout))
+            reason = _("it took longer than {seconds} s.").format(seconds=general(timeout))
         elif isinstance(error, subprocess.CalledProcessError):
-            said = _("it ended with status {status}.").format(status=status(error.returncode))
+            reason = _("it ended with status {status}.").format(status=status(error.returncode))
         text = "{failure}: {error}\n{printed}"
-        fields = {"failure": failure, "error": said, "printed": printed[-LONGEST_OUTPUT:]}
+        fields = {"failure": failure, "error": reason, "printed": printed[-LONGEST_OUTPUT:]}
         raise errors.NativeRunError(text, **fields) from error
     return process.stdout.decode(errors="replace")
 

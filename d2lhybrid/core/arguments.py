@@ -129,8 +129,10 @@ def nearest(name: str, known: Collection[str], alike: float = 0.8) -> str:
     >>> nearest("Exmaple", ["example", "total"]), nearest("f", ["example"])
     ('example', '')
     """
-    by_small = {one.casefold(): one for one in known}
-    return by_small.get(next(iter(get_close_matches(name.casefold(), by_small, 1, alike)), ""), "")
+    by_lower_case = {name.casefold(): name for name in known}
+    return by_lower_case.get(
+        next(iter(get_close_matches(name.casefold(), by_lower_case, 1, alike)), ""), ""
+    )
 
 
 def write_nearest(received: Any, known: Collection[str]) -> str:

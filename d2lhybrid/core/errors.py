@@ -21,6 +21,8 @@ def first_line(error: BaseException) -> str:
     'The mismatches are: input c[0]: a float, and an integer'
     >>> first_line(TypeError("no <a.Net object at 0x7f01> here"))
     'no a.Net here'
+    >>> first_line(ValueError("assertion error:\\nat node a (most recent call last)\\nFile ..."))
+    'assertion error'
     """
     text = re.sub(r"\x1b\[\d*m|\{\{[^}]*\}\} *| \[Op:\w+\] name: *", "", str(error)).strip()
     text = re.sub(r"<(?:function )?(\S+)(?: object)? at 0x[0-9a-f]+>", r"\1", text)
@@ -29,7 +31,8 @@ def first_line(error: BaseException) -> str:
         text = text.partition("\n")[2].strip()
     lines = [line.strip() for line in text.splitlines() if line.strip()] or [""]
     line = lines[-1 if has_stack_trace else 0].rpartition(f"{type(error).__name__}: ")[2]
-    if line.endswith(":") and len(lines) > 1 and not has_stack_trace:
+    announces = line.endswith(":") and len(lines) > 1 and not has_stack_trace
+    if announces and "most recent call last" not in lines[1]:
         line += f" {lines[1].removeprefix('* ')}"
     return line.removesuffix(":")
 

@@ -30,17 +30,17 @@ def import_file(name: str, path: str) -> ModuleType:
     except (Exception, SystemExit) as error:
         del sys.modules[name]
         text = _("Expected {file} to run. Received: {error}.")
-        said = said_in(path, error)
-        raise ArgumentError(text.format(file=Path(path).name, error=said)) from error
+        reason = with_line(error, path)
+        raise ArgumentError(text.format(file=Path(path).name, error=reason)) from error
     imported[name] = path
     return module
 
 
-def said_in(path: str | None, error: BaseException) -> str:
+def with_line(error: BaseException, path: str | None) -> str:
     """An error in one line, with the last line of the file that it went through."""
-    said = brief(error).rstrip(".")
+    reason = brief(error).rstrip(".")
     lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == path]
     if not lines:  # as of a SyntaxError, which says where it is
-        return said
+        return reason
     place = _("{file}, line {line}").format(file=Path(str(path)).name, line=lines[-1])
-    return f"{said} ({place})"
+    return f"{reason} ({place})"

@@ -1,9 +1,10 @@
 """What a message calls an option or a call: as the reader writes it, in Python or in a shell."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
+
+from d2lhybrid.core.environment import variable_set
 
 # The variable that says so, since the processes that a command starts write messages, too.
 IN_SHELL = "D2LHYBRID_IN_SHELL"
@@ -12,18 +13,9 @@ EXPLAIN = "explain(net, x)"  # in Python
 IN_FILE = "explain FILE.py:example"  # the same in a shell
 
 
-@contextmanager
-def in_shell() -> Iterator[None]:
+def in_shell() -> AbstractContextManager[None]:
     """Messages inside the block are for somebody who typed ``python -m d2lhybrid``."""
-    before = os.environ.get(IN_SHELL)
-    os.environ[IN_SHELL] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[IN_SHELL]
-        else:
-            os.environ[IN_SHELL] = before
+    return variable_set(IN_SHELL)
 
 
 def is_in_shell() -> bool:

@@ -32,21 +32,21 @@ def usage(*examples: str, check: Check = lambda *_args, **_kwargs: "") -> Callab
     """
 
     def decorate(verb: Verb) -> Verb:
-        own, options = signature(verb), options_of(verb)  # which are right where they fit
+        expected, options = signature(verb), options_of(verb)  # which are right where they fit
 
         @wraps(verb)
         def checked(*args: Any, **kwargs: Any) -> Any:
             shown = kwargs
             try:
-                own.bind(*args, **kwargs)
+                expected.bind(*args, **kwargs)
             except TypeError:
-                wrong = _unknown_option(own, kwargs)
+                wrong = _unknown_option(expected, kwargs)
             else:
                 wrong = check(*args, **kwargs)
                 if not wrong:
                     return verb(*args, **kwargs)
                 shown = {name: kwargs[name] for name in kwargs if name not in options}
-            is_method = "self" in own.parameters
+            is_method = "self" in expected.parameters
             received = f"{verb.__name__}({described(args[is_method:], shown)})"
             text = _("Expected {examples}. Received: {received}.")
             message = text.format(examples=reduce(_either, examples), received=received)
@@ -57,14 +57,14 @@ def usage(*examples: str, check: Check = lambda *_args, **_kwargs: "") -> Callab
     return decorate
 
 
-def _either(one: str, other: str) -> str:
-    return _("{one} or {other}").format(one=one, other=other)
+def _either(first: str, second: str) -> str:
+    return _("{one} or {other}").format(one=first, other=second)
 
 
-def _unknown_option(own: Signature, kwargs: Mapping[str, Any]) -> str:
+def _unknown_option(expected: Signature, kwargs: Mapping[str, Any]) -> str:
     """What is wrong with keywords that don't fit a verb; "" if too many or too few arguments do."""
-    known = [name for name in own.parameters if name != "self"]
-    takes_any = any(p.kind is Parameter.VAR_KEYWORD for p in own.parameters.values())
+    known = [name for name in expected.parameters if name != "self"]
+    takes_any = any(p.kind is Parameter.VAR_KEYWORD for p in expected.parameters.values())
     for name in kwargs:
         if name not in known and not takes_any:
             if near := nearest(name, known):

@@ -129,9 +129,9 @@ def _use(row: Row, rows: Rows) -> str:
 
 def _about_runtime(row: Row, rows: Rows) -> str:
     """That this one is another runtime, and what to use without it."""
-    own = _best_of([other for other in _choice(rows) if not other.other_runtime])
+    without = _best_of([other for other in _choice(rows) if not other.other_runtime])
     text = _("{label} is another runtime; without one, stay with {baseline}.")
-    if own is not None:
+    if without is not None:
         text = _(
             "{label} is another runtime; without one, use {own}, which is {ratio} times as fast as "
             "{baseline}."
@@ -140,8 +140,8 @@ def _about_runtime(row: Row, rows: Rows) -> str:
         text = _("{label} is another runtime.")
     return text.format(
         label=row.label,
-        own=own.label if own else "",
-        ratio=number(own.latency.ratio if own else 1),
+        own=without.label if without else "",
+        ratio=number(without.latency.ratio if without else 1),
         baseline=rows.baseline.label,
     )
 

@@ -86,8 +86,8 @@ def _notes(rows: Rows) -> Iterator[str]:
         is_nothing = row.note in (NOTHING_COMPILED, _(NOTHING_COMPILED))
         is_said = is_nothing and row.facts and row.facts.not_compiled
         if row.note and not is_said:
-            said = _(row.note).replace(EXPLAIN, typed(EXPLAIN, IN_FILE))
-            yield text.format(label=row.label, note=said)
+            note = _(row.note).replace(EXPLAIN, typed(EXPLAIN, IN_FILE))
+            yield text.format(label=row.label, note=note)
 
 
 def _details(rows: Rows) -> Iterator[str]:
@@ -182,7 +182,7 @@ def cautions(comparisons: Sequence[Rows]) -> list[str]:
 
 def warnings(comparisons: Sequence[Rows]) -> list[str]:
     """What says that another question was measured, a line each."""
-    return list(dict.fromkeys(f"⚠ {said}" for rows in comparisons for said in rows.warnings))
+    return list(dict.fromkeys(f"⚠ {warning}" for rows in comparisons for warning in rows.warnings))
 
 
 def uncertain(comparisons: Sequence[Rows]) -> str:

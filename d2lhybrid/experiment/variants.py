@@ -95,8 +95,8 @@ class Given:
 
 def _tensors(value: Any) -> list[tuple[str, str]]:
     """The tensors and arrays inside an argument, with shape and dtype; of its numbers nothing."""
-    found = [(path, shape_and_dtype(leaf)) for path, leaf in leaves(value)]
-    return [(path, text) for path, text in found if text]
+    described_leaves = [(path, shape_and_dtype(leaf)) for path, leaf in leaves(value)]
+    return [(path, text) for path, text in described_leaves if text]
 
 
 class Code(dict[str, str]):

@@ -85,14 +85,14 @@ def get(name: str) -> Framework:
     Raises:
         UnknownFrameworkError: there is none of that name.
     """
-    found = {framework.name: framework for framework in known()}
-    if not isinstance(name, str) or name not in found:
+    by_name = {framework.name: framework for framework in known()}
+    if not isinstance(name, str) or name not in by_name:
         text = _("Expected one of the frameworks {frameworks}. Received: {received}.")
-        message = text.format(frameworks=", ".join(map(repr, found)), received=kind_of(name))
-        by_display = {framework.display: framework.name for framework in found.values()}
-        near = nearest(name, [*found, *by_display]) if isinstance(name, str) else ""
-        raise UnknownFrameworkError(message + write_nearest(by_display.get(near, near), found))
-    return found[name]
+        message = text.format(frameworks=", ".join(map(repr, by_name)), received=kind_of(name))
+        by_display = {framework.display: framework.name for framework in by_name.values()}
+        near = nearest(name, [*by_name, *by_display]) if isinstance(name, str) else ""
+        raise UnknownFrameworkError(message + write_nearest(by_display.get(near, near), by_name))
+    return by_name[name]
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -117,9 +117,9 @@ def format_of(framework: str, name: str) -> Format:
         raise get(framework).lacks("save")
     if name not in formats:
         text = _("Expected one of the formats of {framework}: {formats}. Received: {received!r}.")
-        said = text + write_nearest(name, formats)
+        text += write_nearest(name, formats)
         fields = {"framework": get(framework).display, "received": name}
-        raise UnsupportedArtifactError(said, formats=", ".join(map(repr, formats)), **fields)
+        raise UnsupportedArtifactError(text, formats=", ".join(map(repr, formats)), **fields)
     return formats[name]
 
 

@@ -274,7 +274,11 @@ def test_answers_are_compared_with_the_baseline_s(check, answer, kept):
 @pytest.mark.parametrize(
     ("baseline", "error", "said"),
     [
-        (np.random.default_rng(0).random, DifferentAnswerError, r"net.eval.* training\("),
+        (
+            np.random.default_rng(0).random,
+            DifferentAnswerError,
+            r"random, call net\.eval.*tolerance.* training\(",
+        ),
         (iter([1, 1]).__next__, CallFailedError, "'a' to run.*StopIteration"),
         (DeferredBuild(raises), CannotBuildError, "'a' is not.*shapes cannot be multiplied"),
         (3, ArgumentError, "'a' is 3, which cannot be called"),

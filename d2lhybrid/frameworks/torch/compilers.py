@@ -1,13 +1,13 @@
 """What a process pays once for PyTorch's compiler, before the first program of the user's."""
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from time import perf_counter
 from typing import Any
 
 import torch
 
+from d2lhybrid.core.environment import variable_set
 from d2lhybrid.core.output import silent
 from d2lhybrid.frameworks.torch import device, private
 from d2lhybrid.frameworks.torch.export import compiled
@@ -43,21 +43,12 @@ def _needs_inductor(function: Any) -> bool:
     return private.is_compiled_by_inductor(function)
 
 
-@contextmanager
-def _no_imports_from_the_current_folder() -> Iterator[None]:
+def _no_imports_from_the_current_folder() -> AbstractContextManager[None]:
     """Inductor runs ``python -c`` for each set of instructions that the processor may know.
 
     A file of the current folder with the name of a library's module would be imported there.
     """
-    before = os.environ.get(SAFE_PATH)
-    os.environ[SAFE_PATH] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[SAFE_PATH]
-        else:
-            os.environ[SAFE_PATH] = before
+    return variable_set(SAFE_PATH)
 
 
 def _compile_smallest(used: torch.device) -> None:

@@ -2,7 +2,6 @@
 
 import hashlib
 import logging
-import os
 import platform
 import re
 import sys
@@ -12,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from d2lhybrid.core.environment import variable_set
 from d2lhybrid.core.errors import (
     CompilerMissingError,
     NativeRunError,
@@ -77,14 +77,9 @@ class Exported(TorchFormat):
         """Read with torch's own switch against unpickling, which it does by default."""
         import torch
 
-        with _SWITCHING, silent(logs=logging.WARNING):  # one thread must not undo the other's
-            before = {k: value for k, value in os.environ.items() if k == _ONLY_WEIGHTS}
-            os.environ[_ONLY_WEIGHTS] = "1"
-            try:
-                return torch.export.load(folder / "model.pt2")
-            finally:
-                del os.environ[_ONLY_WEIGHTS]
-                os.environ.update(before)
+        # One thread must not undo the other's.
+        with _SWITCHING, variable_set(_ONLY_WEIGHTS), silent(logs=logging.WARNING):
+            return torch.export.load(folder / "model.pt2")
 
     def native_model(
         self, folder: Path, options: Options, inputs: HostArrays, cached: Callable[[str], Path]
