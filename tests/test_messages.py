@@ -22,6 +22,7 @@ EXCEPTIONS = {
     *(" has no attribute ", "in user code:", "Exception encountered when calling"),
     *("torch.compile skip guards", "onnxruntime io binding", "eager, with gradients", "not run"),
     *("(net, args, kwargs)", "compare FILE.py eager compiled", "deleted or donated"),
+    "most recent call last",
     r"^ *all previously seen cache keys differ\. For the closest previous key:$",
     *(r"<class '[^']*'> with pytree metadata ", r", so the pytree node metadata does not match"),
 }

@@ -1,5 +1,6 @@
 """The recorded calls of an artifact: inputs and outputs in NumPy's format, without pickles."""
 
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.i18n import gettext as _
 
 FOLDER = "example"
+# NumPy reads a header as a Python literal, and Python 3.11 can raise SystemError when two threads
+# parse at once (https://github.com/python/cpython/issues/106905).
+_PARSING = threading.Lock()
 RecordedCall = tuple[list[HostArray], list[HostArray]]  # inputs and outputs
 
 
@@ -52,7 +56,9 @@ def _load_tensor(root: Path, name: str, spec: TensorSpec) -> HostArray:
     try:
         # Mapped first, so that a false size in the header allocates nothing; no pickle is read.
         # The map is private ("c"): some network file systems refuse a shared one.
-        array = np.array(open_memmap(root / name, mode="c"), order="C")
+        with _PARSING:
+            mapped = open_memmap(root / name, mode="c")
+        array = np.array(mapped, order="C")
     except Exception as error:
         text = _(
             "Expected the array that was recorded in {file!r}, but it cannot be read: {reason}."

@@ -225,7 +225,8 @@ def test_reading_from_eight_threads(copied, format):
     loaded = load(path)
     for received in at_once(lambda: loaded(*given)):
         assert not differ(framework, model, given, received)
-    assert all(one.ok for one in at_once(lambda: verify(path)))
+    assert {str(one) for one in at_once(lambda: verify(path))} == {str(verify(path))}
+    assert verify(path).ok
     reports = at_once(lambda: str(inspect(path)), lambda: str(trust(path)))
     assert set(reports) == {str(inspect(path))}
 

@@ -1,7 +1,6 @@
 """The first cell: silent where all is there, and the right command where something is missing."""
 
 import importlib.util
-import sys
 import tomllib
 
 import pytest
@@ -25,7 +24,7 @@ def pip(monkeypatch):
     shell.register_magic_function(told.append, magic_name="pip")
     real = importlib.util.find_spec
 
-    def run(framework, folder, *missing, url="", prefix=sys.prefix, source=None):
+    def run(framework, folder, *missing, url="", prefix="/usr", source=None):
         monkeypatch.chdir(folder)
         find = lambda name: None if name in missing else real(name)  # noqa: E731
         with monkeypatch.context() as patch:

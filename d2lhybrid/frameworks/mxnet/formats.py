@@ -1,5 +1,6 @@
 """The format that MXNet writes and reads."""
 
+import threading
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,9 @@ from d2lhybrid.core.pytree import leaves
 from d2lhybrid.frameworks.formats import ExampleCall, Format, NativeProgram, Option, Options
 from d2lhybrid.frameworks.mxnet.compat import import_mxnet
 
+# A block's graph belongs to one thread at a time: two that call it with a new shape can find it
+# without the shapes that the other one is inferring.
+_CALLING = threading.Lock()
 SYMBOL, PARAMS = "model-symbol.json", "model-0000.params"
 
 
@@ -82,7 +86,7 @@ class SymbolAndParameters(Format):
         block.hybridize()
 
         def run(*inputs: Any) -> Any:
-            with semantics(numpy_semantics):
+            with _CALLING, semantics(numpy_semantics):
                 return block(*inputs)
 
         return run
