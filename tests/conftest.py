@@ -110,7 +110,9 @@ def gpu_for_torch(tmp_path):
             "    PyTorch.devices = lambda self: ['cpu', 'cuda:0']\n"
             f"    PyTorch.compute_on = lambda self, device: {result}\n"
         )
-        return {"PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
+        path = os.pathsep.join([str(folder), str(ROOT)])
+        # Bytecode of a file is taken for another one's that is as long and of the same second.
+        return {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
 
     return variables
 
