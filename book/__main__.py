@@ -13,7 +13,7 @@ import nbformat
 from book import package
 from book.build import Built, build
 from book.catalogs import update
-from book.check import check, content_problems, output_problems
+from book.check import check, content_problems, is_current, output_problems
 from book.errors import BookError, CatalogError, ExecutionError
 from book.execute import CELL_SECONDS, TRIES, execute, with_outputs
 from book.files import CHAPTERS, Key, notebook_bytes, read_notebook, write
@@ -154,7 +154,7 @@ def _build(root: Path, built: Built, options: argparse.Namespace) -> int:
         and (options.all or _stale(read_notebook(root / key.path), notebook, options.execute))
     }
     for path, content in built.files.items():
-        if not (root / path).is_file() or (root / path).read_bytes() != content:
+        if not is_current(root / path, content):
             write(root / path, content)
     kept = {}
     if not options.all:

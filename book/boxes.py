@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -44,6 +45,11 @@ def picture_name(picture: NetworksPicture, key: Key) -> str:
     return f"{FIGURES}/{TAG}-{key.chapter}-{picture.number}-{key.framework}.{key.language}.svg"
 
 
+def is_recorded_picture(path: Path) -> bool:
+    """Is it one of these, by its name?"""
+    return path.name.startswith(f"{TAG}-")
+
+
 def cell_box(recorded: RecordedCell, labels: Mapping[str, str], language: Language) -> str:
     """What a cell printed on a GPU, with its labels in the language."""
     say = _speaker(labels)
@@ -72,7 +78,7 @@ def networks_box(recorded: RecordedNetworks, picture: str, language: Language) -
 
 @cache
 def drawn(groups: tuple[Group, ...], language: Language) -> bytes:
-    """The picture as SVG, with letters as shapes; always the same bytes."""
+    """The picture as SVG, with letters as shapes; on one processor always the same bytes."""
     import matplotlib
     from matplotlib import pyplot
 

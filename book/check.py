@@ -5,15 +5,18 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from itertools import zip_longest
+from operator import eq
 from pathlib import Path
 from typing import Any
 
 import nbformat
 
+from book.boxes import is_recorded, is_recorded_picture
 from book.build import Built
 from book.execute import disturbed, outputs_digest
 from book.files import FIGURES, NOTEBOOKS, SECONDS, SLOW, read_notebook
 from book.gpu import left_out
+from book.likeness import same_picture, same_text
 
 _ADVICE = "run `make notebooks`"
 # Python's warnings, and the lines of C++ loggers, such as "W1121 07:44:13".
@@ -34,11 +37,22 @@ def check(root: Path, built: Built) -> list[str]:
     for path, content in built.files.items():
         if not (root / path).is_file():
             found.append(f"{path}: missing; {_ADVICE}.")
-        elif (root / path).read_bytes() != content:
+        elif not is_current(root / path, content):
             found.append(f"{path}: differs from what the chapters make; {_ADVICE}.")
     expected = {key.path for key in built.notebooks} | set(built.files)
     found += [f"{path}: no chapter makes this; delete it." for path in _derived(root) - expected]
     return found
+
+
+def is_current(path: Path, content: bytes) -> bool:
+    """Does a file hold what its sources make, on this processor or on another?
+
+    Of pictures, only those of what was recorded are computed.
+    """
+    if not path.is_file():
+        return False
+    same = same_picture if is_recorded_picture(path) else eq
+    return same(path.read_bytes(), content)
 
 
 def _derived(root: Path) -> set[Path]:
@@ -70,12 +84,19 @@ def content_problems(
             )
             return
         for part in ("cell_type", "metadata", "source"):
-            if cell[part] != other[part]:
+            same = _same_box if part == "source" and is_recorded(cell.metadata) else eq
+            if not same(cell[part], other[part]):
                 difference = _diff(_text(other[part]), _text(cell[part]))
                 yield f"cell {cell.id}: {part} differs from its chapter; {_ADVICE}.{difference}"
     mine, theirs = _metadata(expected), _metadata(actual)
     if mine != theirs:
         yield f"notebook metadata: differs; {_ADVICE}.{_diff(_text(theirs), _text(mine))}"
+
+
+def _same_box(one: str, other: str) -> bool:
+    """Do two boxes show the same recording? Versions, in the first line, are no figures."""
+    (head, _, below), (other_head, _, others) = one.partition("\n"), other.partition("\n")
+    return head == other_head and same_text(below, others)
 
 
 def output_problems(notebook: nbformat.NotebookNode) -> Iterator[str]:

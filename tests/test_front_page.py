@@ -1,12 +1,16 @@
 """The figures of README and its translations, from measurements that are made up here."""
 
 import re
+import shutil
+import sys
 
 import by_hand
 import front_page
 import pytest
 from front_page import LAYOUT
+from moved import A_FEW_LAST_BITS, BY_LAST_BITS, BY_ONE_PERCENT, copy_moved
 from msgspec.structs import replace
+from processes import ROOT
 
 from book.languages import LANGUAGES
 from book.measured import COMPILED, GRAPHS, Comparison, Row
@@ -145,3 +149,50 @@ def test_the_picture_of_a_gpu(found, language):
     found["gpu"].clear()
     assert not front_page.gpu_picture(language)
     assert not front_page.about_gpu(language)
+
+
+@pytest.fixture
+def front(tmp_path, monkeypatch):
+    """Runs the tool on copies of the committed pages and pictures, and returns their bytes."""
+    pages = [*ROOT.glob("README*.md"), *(ROOT / "docs/images").glob("gpu.*.svg")]
+    copies = [tmp_path / page.relative_to(ROOT) for page in pages]
+    for page, copy in zip(pages, copies, strict=True):
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(page, copy)
+    monkeypatch.setattr(front_page, "ROOT", tmp_path)
+
+    def run(*options):
+        monkeypatch.setattr(sys, "argv", ["front_page.py", *options])
+        front_page.main()
+        return [copy.read_bytes() for copy in copies]
+
+    return run
+
+
+def test_last_bits_make_no_difference_and_one_percent_does(front, tmp_path):
+    recorded = tmp_path / "recorded"
+    copy_moved(ROOT / "recorded", recorded)
+    committed = front("--check")
+    for factor in BY_LAST_BITS:
+        copy_moved(ROOT / "recorded", recorded, factor)
+        assert front("--check") == committed
+    copy_moved(ROOT / "recorded", recorded, BY_ONE_PERCENT)
+    with pytest.raises(SystemExit, match=r"README\.md .*: table, networks, .*gpu\.en\.svg"):
+        front("--check")
+
+
+def test_a_figure_may_be_rounded_up_or_down(found, front):
+    def gain(ratio):
+        changed(found["gpu"]["resnet"], "pytorch", GRAPHS, ratio=ratio)
+
+    gain(2.125)
+    committed = front()
+    assert b">2.12\xc3\x97<" in b"".join(committed)
+    gain(2.125 + A_FEW_LAST_BITS)
+    ((_path, content),) = front_page.gpu_picture("en").items()
+    assert b">2.13\xc3\x97<" in content
+    assert front("--check") == committed
+    assert front() == committed
+    gain(2.125 * BY_ONE_PERCENT)
+    with pytest.raises(SystemExit, match=r"gpu-graphs, gpu\.en\.svg"):
+        front("--check")

@@ -4,8 +4,8 @@ In README.md and its translations they stand between ``<!-- measured: NAME -->``
 ``<!-- end -->``. ``make findings`` and ``make notebooks`` run this file. It writes them anew from
 ``recorded/``, from what a CPU did in several processes and what was recorded on a GPU, whose
 picture it draws into docs/images. With ``--check``, as ``make check`` runs it, it writes nothing
-and says which are behind. A sentence that no longer holds stops it: then the sentence has to be
-rewritten, not the number.
+and says which are behind. Figures that another processor rounded up or down stay as they are. A
+sentence that no longer holds stops it: then the sentence has to be rewritten, not the number.
 """
 
 import re
@@ -18,6 +18,7 @@ from setup_env import ROOT
 from book import measured
 from book.frameworks import FRAMEWORKS
 from book.languages import ENGLISH, LANGUAGES
+from book.likeness import same_picture, same_text
 from book.measured import (
     COMPILED,
     LARGE_BATCH,
@@ -193,8 +194,15 @@ def renewed(text: str, language: str) -> tuple[str, list[str]]:
     wanted = sorted(known) if language == ENGLISH.code else sorted(known.keys() & set(names))
     if sorted(names) != wanted:
         raise FrontPageError(f"Expected one mark for each of: {', '.join(wanted)}. Found: {names}.")
-    behind = [match[2] for match in MARKED.finditer(text) if match[3] != known[match[2]]]
-    return MARKED.sub(lambda match: match[1] + known[match[2]] + match[4], text), behind
+    behind = []
+
+    def figure(mark: re.Match[str]) -> str:
+        if same_text(mark[3], known[mark[2]]):
+            return mark[0]
+        behind.append(mark[2])
+        return mark[1] + known[mark[2]] + mark[4]
+
+    return MARKED.sub(figure, text), behind
 
 
 def page(language: str) -> Path:
@@ -221,7 +229,7 @@ def main() -> None:
             sys.exit(f"{path.name}: {error}")
         files = {path: text.encode()} if behind else {}
         for file, content in gpu_picture(language).items():
-            if not file.exists() or file.read_bytes() != content:
+            if not file.exists() or not same_picture(file.read_bytes(), content):
                 files[file] = content
                 behind.append(file.name)
         if behind and "--check" in sys.argv[1:]:

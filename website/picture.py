@@ -48,7 +48,7 @@ def picture(language: str, networks: Networks, name: str) -> str:
         end = top + _LINE * len(editions)
         for row, (framework, one) in enumerate(editions.items()):
             parts += _bar(language, framework, one, top + _LINE * row, at, slower)
-        line = f'<path d="M{at(1):.1f} {top}V{end}" stroke="#222" stroke-width="2"/>'
+        line = f'<path d="M{at(1):.2f} {top}V{end}" stroke="#222" stroke-width="2"/>'
         parts.append(line)
         top = end
     top += 4
@@ -77,7 +77,7 @@ def _bar(
     return [
         name,
         _text(20, top + 32, best.label, _SMALL),
-        f'<rect class="bar" x="{start:.1f}" y="{top + 10}" width="{end - start:.1f}" '
+        f'<rect class="bar" x="{start:.2f}" y="{top + 10}" width="{end - start:.2f}" '
         f'height="18" {_fill(best, slower)}/>',
         *_interval(best, top + 19, at),
         _text(_WIDTH - 8, top + 17, f"{number(best.ratio, language)}×", _AT_THE_END),
@@ -90,8 +90,8 @@ def _interval(row: Row, middle: int, at: Callable[[float], float]) -> list[str]:
     if row.low is None or row.high is None:
         return []
     low, high = at(row.low), at(row.high)
-    line = f"M{low:.1f} {middle}H{high:.1f}"
-    strokes = "".join(f"M{end:.1f} {middle - 4}V{middle + 4}" for end in (low, high))
+    line = f"M{low:.2f} {middle}H{high:.2f}"
+    strokes = "".join(f"M{end:.2f} {middle - 4}V{middle + 4}" for end in (low, high))
     return [f'<path class="interval" d="{line}{strokes}" stroke="#222" stroke-width="1.5"/>']
 
 

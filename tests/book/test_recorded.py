@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 from book_samples import FRONT, cell, change_entries, po
 from by_hand import comparison
+from moved import A_FEW_LAST_BITS, BY_LAST_BITS, BY_ONE_PERCENT, copy_moved
 from recorded_by_hand import network, ran, record, row
 
 from book.boxes import drawn, is_recorded
 from book.build import build
+from book.check import check
 from book.files import Key
 from book.lengths import lengths
 from book.parse import load
@@ -29,6 +31,8 @@ CHAPTER = (
     + cell(CODE, ':tags: [gpu]\n:labels: ["Loop", "Loop returned", "Left out."]\n')
     + f"Between.\n\n{NETWORKS}\nAfter.\n"
 )
+RECORDED = Path(__file__).parents[2] / "recorded/nvidia-h100"
+PICTURE = Path("notebooks/figures/recorded-a-1-pytorch.en.svg")
 HEAD = "**{}NVIDIA H100 · PyTorch 2.11.0 · CUDA 13.0 · 2026-11-26**"
 
 
@@ -175,14 +179,67 @@ def test_the_picture_of_networks_has_one_bar_for_all_processes(root):
 
 def test_pictures_are_the_same_every_time_and_small(root):
     record(root, "networks", [network("resnet", 1, row("eager", 2e-3), row("jit", 1e-3, 2.0))])
-    name = Path("notebooks/figures/recorded-a-1-pytorch.en.svg")
-    first = build(root).files[name]
+    first = build(root).files[PICTURE]
     drawn.cache_clear()
-    assert build(root).files[name] == first
+    assert build(root).files[PICTURE] == first
     assert first.startswith(b"<?xml")
     assert len(first) < 60_000
     assert b"<dc:date>" not in first
     assert b"<text" not in first  # letters are shapes: no machine has other ones
+
+
+def test_last_bits_of_a_recording_make_no_difference_and_one_percent_does(project, told):
+    entries = json.loads((RECORDED / "cells-pytorch.json").read_text(encoding="utf-8"))["entries"]
+    (source,) = [one["source"] for one in entries if "torch.cuda.graph(" in one["source"]]
+    root = project(faster="".join([FRONT, "# Title\n\n", cell(source, ":tags: [gpu]\n"), NETWORKS]))
+    recorded = root / "recorded/h100"
+    copy_moved(RECORDED, recorded)
+    told("build")
+    before = check(root, build(root))  # that they were not executed
+    (picture,) = (root / "notebooks/figures").glob("recorded-*")
+    committed = picture.read_bytes()  # Matplotlib names parts of it by all bits of their places
+    for factor in BY_LAST_BITS:
+        copy_moved(RECORDED, recorded, factor)
+        assert check(root, build(root)) == before
+        assert told("build").out == ""
+        assert picture.read_bytes() == committed
+    copy_moved(RECORDED, recorded, BY_ONE_PERCENT)
+    found = "\n".join(set(check(root, build(root))) - set(before))
+    assert found.count("source differs from its chapter") == 2  # both boxes
+    assert f"{picture.relative_to(root)}: differs from what the chapters make" in found
+    assert told("build").out == "notebooks/en/pytorch/faster.ipynb\n"
+    assert check(root, build(root)) == before
+
+
+def test_one_percent_that_no_text_shows_is_seen_in_the_picture(root, told):
+    def record_gain(ratio):
+        rows = row("eager", 2e-3), row("jit", 1e-3, ratio, "undecided")
+        record(root, "networks", [network("resnet", 1, *rows)])
+
+    record_gain(1.0)
+    told("build")
+    before = check(root, build(root))
+    record_gain(BY_ONE_PERCENT)
+    assert "jit 1.01×" in boxes(root)[0]  # instead of 1.00, which rounding can do
+    differs = f"{PICTURE}: differs from what the chapters make; run `make notebooks`."
+    assert check(root, build(root)) == [*before, differs]
+
+
+def test_a_figure_of_a_box_may_be_rounded_up_or_down(root, told):
+    def record_eager(seconds, **changes):
+        rows = {"kind": "rows", "rows": [row("eager", seconds)]}
+        record(root, "cells", [ran(CODE, rows)], **changes)
+
+    record_eager(1.125)
+    told("build")
+    before = check(root, build(root))
+    assert "1.12\u00a0s" in boxes(root)[0]
+    record_eager(1.125 + A_FEW_LAST_BITS)
+    assert "1.13\u00a0s" in boxes(root)[0]
+    assert check(root, build(root)) == before
+    assert told("build").out == ""
+    record_eager(1.125, versions={"torch": "2.11.0", "cuda": "13.1"})
+    assert check(root, build(root)) != before
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from d2lhybrid.experiment import claim as claims
 ROOT = Path(__file__).resolve().parent.parent.parent
 CELLS = {
     "number": "print(6 * 7, 0.1653)",
+    "count": "print(509, 'calls')",
     "lines": "print('first')\nprint('second')",
     "caught": "try:\n    int('x')\nexcept ValueError as error:\n    print(type(error), error)",
     "raised": "raise KeyError('nothing there')",
@@ -28,6 +29,10 @@ CELLS = {
     "value": "6 * 7",
     "array": "print('[0.1653]')",
     "program": "print('14 instructions, and 29 once XLA has optimized it, 4 of them fusions.')",
+    "picture": "from IPython.display import publish_display_data\n"
+    """svg = '<svg xmlns="http://www.w3.org/2000/svg"><path id="p1" d="M1.5 2"/></svg>'\n"""
+    "shown = {'image/svg+xml': svg, 'text/html': f'<div>{svg}</div>', 'text/plain': 'a graph'}\n"
+    "publish_display_data(shown)",
     "claim": "from IPython.display import publish_display_data\n"
     f"publish_display_data({{'text/plain': 'too busy to tell', {claims.MIME!r}: {{}}}})\nprint(1)",
     "decided": "from IPython.display import publish_display_data\n"
@@ -39,7 +44,9 @@ HELD = new_output("display_data", {"text/plain": "✓ it is", claims.DECIDED: {}
 # name of the case: (cell, committed text, what stands there instead, is it rejected?)
 CASES = {
     "untouched": ("number", "42", "42", False),
-    "wrong_number": ("number", "0.1653\\n", "0.1654\\n", True),
+    "rounded_number": ("number", "0.1653\\n", "0.1654\\n", False),
+    "wrong_number": ("number", "0.1653\\n", "0.1663\\n", True),
+    "wrong_count": ("count", "509", "510", True),
     "missing_print": ("lines", "second\\n", "", True),
     "changed_caught_error": ("caught", "invalid literal", "wrong literal", True),
     "changed_error_type": ("raised", '"ename": "KeyError"', '"ename": "IndexError"', True),
@@ -56,6 +63,11 @@ CASES = {
     "another_processor": ("program", "29 once", "31 once", False),
     "another_record": ("program", "14 instructions", "15 instructions", True),
     "on_a_gpu": ("array", "[0.1653]", "[0.1653] @gpu(0)", False),
+    "picture_of_another_processor": ("picture", "M1.5", "M1.5001", False),
+    "picture_with_other_ids": ("picture", "p1", "p2", False),
+    "moved_picture": ("picture", "M1.5", "M1.6", True),
+    "picture_of_something_else": ("picture", "<path", "<g/><path", True),
+    "other_words_for_a_picture": ("picture", "a graph", "graphs", True),
     "other_undecided_claim": ("claim", "too busy", "far too busy", False),
     "other_decided_claim": ("decided", "it is", "it was", False),
     "no_decided_claim_yet": ("decided", f"{json.dumps(HELD)}, ", "", False),
