@@ -26,7 +26,7 @@ UV := 0.13.8
 BENCHMARKS := verdicts agreement claims_under_load ladder artifacts_io why
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: help setup lab test test-unit test-numpy test-notebooks test-framework twice test-browser test-bare record record-kit rehearse picture check check-notebooks check-types check-style check-workflows html watch dist findings notebooks executed student messages models bench under-load fuzz newest conda conda-pytorch-jax conda-tensorflow conda-mxnet lock format clean
+.PHONY: help setup lab test test-lesser test-unit test-numpy test-notebooks test-framework twice test-browser test-bare record record-kit rehearse picture check check-notebooks check-types check-style check-workflows html watch dist findings notebooks executed student messages models bench under-load fuzz newest conda conda-pytorch-jax conda-tensorflow conda-mxnet lock format clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -38,8 +38,19 @@ lab:  ## open JupyterLab on your copy of the notebooks, my/notebooks; FRAMEWORK=
 	@$(SET_UP) --lab "$(FRAMEWORK)"
 	$(PY) tools/lab.py $(ALLOW_ROOT) $(ARGS)
 
-test: setup  ## everything: unit tests, MXNet on NumPy 1, every notebook
-	@$(IN_A_FOLDER) FOLDER="$$FOLDER" $(MAKE) --no-print-directory test-unit test-numpy test-notebooks
+test:  ## everything: unit tests, MXNet on NumPy 1, every notebook; LIMIT=75 fails after so many minutes
+	$(if $(PYTHON),,$(error No Python found. Install Python 3.11))
+	@$(IN_A_FOLDER) FOLDER="$$FOLDER" $(PYTHON) tools/parts.py $(if $(LIMIT),--limit $(LIMIT)) setup \
+		$(CHECK) test-unit test-numpy "test-notebooks PART=english" "test-notebooks PART=translations"
+
+# As on a processor without AVX, as far as each library can be told to do without. MXNet's oneDNN
+# knows the older of two names. NumPy takes these names alone, and ignores others without a word.
+LESSER := NPY_DISABLE_CPU_FEATURES="X86_V3 X86_V4 AVX512_ICL AVX512_SPR" ATEN_CPU_CAPABILITY=default \
+	ONEDNN_MAX_CPU_ISA=SSE41 DNNL_MAX_CPU_ISA=SSE41 XLA_FLAGS=--xla_cpu_max_isa=SSE4_2
+
+test-lesser: setup  ## make check and make test as on a processor without AVX, and what each framework then says it uses
+	$(LESSER) $(PY) tools/processor.py
+	@$(LESSER) $(MAKE) --no-print-directory test CHECK=check
 
 test-unit: setup  ## unit tests and the examples in the docs
 	@$(IN_A_FOLDER) $(PY) -m pytest -p tools.compile_once -n $(if $(filter auto,$(JOBS)),$(ONE_MORE),$(JOBS)) --dist loadfile --no-loadscope-reorder
@@ -47,8 +58,8 @@ test-unit: setup  ## unit tests and the examples in the docs
 test-numpy: setup  ## MXNet on NumPy 1.26, in an environment of its own; NUMPY=2.2.6 on another
 	$(PY) tools/setup_env.py --numpy $(or $(NUMPY),1.26.4)
 
-test-notebooks: setup  ## execute every notebook and compare what it prints
-	@$(IN_A_FOLDER) $(PY) tools/run_notebooks.py --jobs $(JOBS) --shard $(or $(SHARD),1/1) "$(or $(LANG_),*)/$(or $(FRAMEWORK),*)/$(or $(CHAPTER),*)"
+test-notebooks: setup  ## execute every notebook and compare what it prints; PART=english or PART=translations
+	@$(IN_A_FOLDER) $(PY) tools/run_notebooks.py $(if $(PART),--part $(PART)) --jobs $(JOBS) --shard $(or $(SHARD),1/1) "$(or $(LANG_),*)/$(or $(FRAMEWORK),*)/$(or $(CHAPTER),*)"
 
 # The tests call PyTorch by its module's name.
 MODULE = $(FRAMEWORK:pytorch=torch)

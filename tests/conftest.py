@@ -20,10 +20,16 @@ from d2lhybrid.frameworks import get
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 os.environ["D2LHYBRID_LANGUAGE"] = "en"  # of this process and those it starts, wherever they run
 os.environ["AOT_INDUCTOR_COMPILE_WRAPPER_OPT_LEVEL"] = "O0"  # to optimize it takes longest
+# Inductor believes what the processor says of its instructions. Otherwise it would try each set of
+# them in a program and a Python of its own, in every process that compiles: two to ten seconds.
+os.environ["TORCHINDUCTOR_VEC_ISA_OK"] = "1"
 
-# A shell that starts something in the background may make it deaf to Ctrl-C; some tests press it.
+# A shell that starts something in the background may make it deaf to Ctrl-C, and nohup to the end
+# of its terminal, with all that it starts; some tests send these.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # PyTorch's builds for NVIDIA GPUs bring Triton and load it late. Triton and TensorFlow hold an LLVM
 # each: loaded after TensorFlow, Triton ends the process; before it, both work.
@@ -93,7 +99,7 @@ def no_compiler(tmp_path, monkeypatch):
             (tmp_path / "bin" / name).symlink_to(found)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setenv("D2LHYBRID_CACHE", str(tmp_path / "cache"))
-    for name in ("CC", "CXX"):
+    for name in ("CC", "CXX", "TORCHINDUCTOR_VEC_ISA_OK"):
         monkeypatch.delenv(name, raising=False)
 
 

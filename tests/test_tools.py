@@ -9,6 +9,7 @@ from zipfile import ZipFile
 
 import dist
 import model_table
+import psutil
 import pytest
 import run_notebooks
 import yaml
@@ -158,3 +159,32 @@ def test_speed_comes_into_the_tables_of_models_and_is_written_anew():
     assert "| works | works | – | – |\n" in made
     assert "| plain | works | works | works | works | works | works |\n" in made
     assert model_table.with_speed(made, compared) == made
+
+
+def parts(folder, *arguments):
+    """The status of tools/parts.py with a Makefile of its own, and what it printed."""
+    rules = "quick:\n\t@true\nbad:\n\t@exit 3\nslow:\n\t@sleep 61; touch late\n"
+    (folder / "Makefile").write_text(rules)
+    done = subprocess.run(
+        [sys.executable, ROOT / "tools/parts.py", *arguments],
+        cwd=folder, env=PLAIN, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    return done.returncode, done.stdout
+
+
+def test_the_parts_of_a_run_say_their_minutes_and_the_first_that_fails_is_the_last(tmp_path):
+    status, said = parts(tmp_path, "quick", "quick X=1", "bad", "slow")
+    assert status != 0
+    assert re.findall(r"^  (.*?) +\d+\.\d$", said, re.MULTILINE) == [
+        *("quick", "quick X=1", "bad", "in all")
+    ]
+    assert said.endswith("Failed: bad\n")
+
+
+def test_a_run_that_takes_too_long_is_ended_with_its_table(tmp_path):
+    status, said = parts(tmp_path, "quick", "slow", "bad", "--limit", "0.02")
+    assert status == 124
+    assert re.search(r"^  slow +\d+\.\d$", said, re.MULTILINE)
+    assert "Stopped: 0.02 minutes are over, and slow was not at its end." in said
+    commands = [" ".join(one.info["cmdline"] or ()) for one in psutil.process_iter(["cmdline"])]
+    assert not [command for command in commands if "sleep 61" in command]

@@ -1,8 +1,12 @@
 """Execute notebooks with nbval and compare what they print with what is committed.
 
-``make test-notebooks`` runs this file inside ``.venv``; LANG_, FRAMEWORK, CHAPTER and SHARD narrow
-it down, and then it says what it left out. SHARD=2/5 is the second of five parts that are about
-equally long, for as many machines.
+The English ones come first, one at a time: they measure, and their claims are decided. Then come
+the translations, which have the same code and have to print the same: as many at a time as there
+are cores, with one thread each.
+
+``make test-notebooks`` runs this file inside ``.venv``; PART, LANG_, FRAMEWORK, CHAPTER and SHARD
+narrow it down, and then it says what it left out. SHARD=2/5 is the second of five parts that are
+about equally long, for as many machines.
 """
 
 import argparse
@@ -16,6 +20,7 @@ from pathlib import Path
 from setup_env import ROOT, mxnet_problem
 
 from book.files import SECONDS
+from book.languages import ENGLISH
 
 SETTINGS = ROOT / "tests" / "notebooks"
 
@@ -52,8 +57,9 @@ def main() -> None:
     """Run nbval on the selected notebooks and end with its status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("only", nargs="?", default="*/*/*", help="such as en/pytorch/*")
+    parser.add_argument("--part", choices=["english", "translations"], help="both if not said")
     parser.add_argument(
-        "--jobs", default="auto", help="notebooks that run at a time; auto: one for two cores"
+        "--jobs", default="auto", help="translations that run at a time; auto: one for each core"
     )
     parser.add_argument("--shard", default="1/1", help="only one part of them: 2/5")
     options = parser.parse_args()
@@ -64,13 +70,18 @@ def main() -> None:
     if problem := mxnet_problem(platform.system(), platform.machine()):
         print(problem)
         chosen = [path for path in chosen if path.parent.name != "mxnet"]
-    if not chosen:
+    # Threads and compilers of another notebook would be in the way of those that measure.
+    english = [path for path in chosen if path.parts[-3] == ENGLISH.code]
+    others = [path for path in chosen if path.parts[-3] != ENGLISH.code]
+    jobs = str(os.cpu_count() or 1) if options.jobs == "auto" else options.jobs
+    parts = {"english": (english, "1"), "translations": (others, jobs)}
+    wanted = [parts[name] for name in parts if options.part in (name, None) and parts[name][0]]
+    if not wanted:
         sys.exit("No notebook left to run: is one committed under notebooks/?")
-    # They measure, so each has two cores for itself: on one, threads and compilers are in its way.
-    jobs = str(max(1, (os.cpu_count() or 1) // 2)) if options.jobs == "auto" else options.jobs
-    if left_out := len(every := selected()) - len(chosen):
-        print(f"Left out by choice: {left_out} of {len(every)} notebooks")
-    sys.exit(subprocess.run(command(chosen, jobs), cwd=ROOT).returncode)
+    if left_out := len(every := selected()) - sum(len(notebooks) for notebooks, _ in wanted):
+        print(f"Left out by choice: {left_out} of {len(every)} notebooks", flush=True)
+    ended = [subprocess.run(command(*part), cwd=ROOT).returncode for part in wanted]
+    sys.exit(next(filter(None, ended), 0))
 
 
 if __name__ == "__main__":
