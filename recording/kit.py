@@ -66,8 +66,9 @@ def committed() -> str:
 
 def git(*arguments: str) -> str:
     """What Git prints."""
-    done = subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True)
-    return done.stdout
+    # Git refuses a folder of another user otherwise, as one that is mounted into a container.
+    command = ["git", "-c", f"safe.directory={ROOT}", *arguments]
+    return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
 
 
 def download(python: str, folder: str) -> None:

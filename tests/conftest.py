@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import sys
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,6 +24,11 @@ os.environ["AOT_INDUCTOR_COMPILE_WRAPPER_OPT_LEVEL"] = "O0"  # to optimize it ta
 # Inductor believes what the processor says of its instructions. Otherwise it would try each set of
 # them in a program and a Python of its own, in every process that compiles: two to ten seconds.
 os.environ["TORCHINDUCTOR_VEC_ISA_OK"] = "1"
+
+# No settings that this user has in other programs, before they read them.
+_settings = tempfile.TemporaryDirectory()
+os.environ |= {name: f"{_settings.name}/{name}" for name in ("KERAS_HOME", "IPYTHONDIR")}
+os.environ["MATPLOTLIBRC"] = os.devnull
 
 # A shell that starts something in the background may make it deaf to Ctrl-C, and nohup to the end
 # of its terminal, with all that it starts; some tests send these.

@@ -13,7 +13,8 @@ def python(*arguments, status=0, cwd=ROOT, **env):
 
     A variable that is None is none of its environment.
     """
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8", **env}
+    plain = {"PYTHONIOENCODING": "utf-8", "PY_COLORS": "0", "PYTHON_COLORS": "0"}
+    env = {**os.environ, "PYTHONPATH": str(ROOT), **plain, **env}
     env = {name: value for name, value in env.items() if value is not None}
     command, caught = [sys.executable, *arguments], {"capture_output": True, "encoding": "utf-8"}
     done = subprocess.run(command, cwd=cwd, env=env, **caught)

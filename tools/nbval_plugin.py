@@ -7,8 +7,8 @@
   Where D2LHYBRID_REQUIRE_GPU names the framework, such a cell that was left out is a failure.
 - What tables and plots show is not compared, so the time limits of the notebooks are cut, and more
   so in the translations, which have the same code. An undecided claim is measured on.
-- Notebooks that run beside one another share the cores, each with its part of the threads: threads
-  that wait for cores would take all the time.
+- Notebooks that run beside one another have one thread each: threads that wait for cores would take
+  all the time.
 - The translations of a notebook compile the same programs. What PyTorch and JAX have compiled for
   the English one, they find again for the others, in spite of PyTorch's notebooks, which switch
   that off: the cold start of a reader is to be cold. Theirs run one after the other in one process,
@@ -47,11 +47,15 @@ os.environ.setdefault("TORCHINDUCTOR_FORCE_DISABLE_CACHES", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")  # as in tests/conftest.py
 
-if (beside := int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))) > 1:
+if int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) > 1:
     for framework in frameworks.known():
-        share = framework.thread_variables(max(1, (os.cpu_count() or 1) // beside))
-        for variable, count in share.items():
+        for variable, count in framework.thread_variables(1).items():
             os.environ.setdefault(variable, count)
+
+# No settings that this user has in other programs.
+_settings = tempfile.TemporaryDirectory()
+os.environ |= {name: f"{_settings.name}/{name}" for name in ("KERAS_HOME", "IPYTHONDIR")}
+os.environ["MATPLOTLIBRC"] = os.devnull
 
 _compare = IPyNbCell.compare_outputs
 _manager = kernel.KernelManager

@@ -73,7 +73,10 @@ def main() -> None:
     # Threads and compilers of another notebook would be in the way of those that measure.
     english = [path for path in chosen if path.parts[-3] == ENGLISH.code]
     others = [path for path in chosen if path.parts[-3] != ENGLISH.code]
-    jobs = str(os.cpu_count() or 1) if options.jobs == "auto" else options.jobs
+    # Those that this process may use, which in a container are fewer than there are.
+    affinity = getattr(os, "sched_getaffinity", None)
+    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+    jobs = str(cores) if options.jobs == "auto" else options.jobs
     parts = {"english": (english, "1"), "translations": (others, jobs)}
     wanted = [parts[name] for name in parts if options.part in (name, None) and parts[name][0]]
     if not wanted:

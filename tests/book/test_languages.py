@@ -29,7 +29,7 @@ def root(project, told):
     root = project(a=CHAPTER, b=FRONT + "# Title\n")
     glossary = root / "translations/glossary.csv"
     glossary.parent.mkdir()
-    glossary.write_text("en,pt,zh,ja,never\nlayer,camada,层,層,couche\n")
+    glossary.write_text("en,pt,zh,ja,never\nlayer,camada,层,層,couche\n", encoding="utf-8")
     told("messages", "--start", *CODES)
     for number, code in enumerate(CODES):
         for chapter in ("a", "b"):
