@@ -87,7 +87,7 @@ record-kit: setup  ## pack `make record` for a machine with a GPU and no copy of
 	$(PY) -m recording kit $(if $(FOR),--python $(FOR))
 
 rehearse: setup  ## run the cells for a GPU and `make record` on stand-ins for one, and resolve its environments: no times, nothing about a GPU
-	@$(IN_A_FOLDER) $(PY) -m pytest -p tools.compile_once tests/notebooks/test_rehearsal.py tests/recording/test_rehearsed_run.py
+	@$(IN_A_FOLDER) $(PY) -m pytest -p tools.compile_once tests/rehearsal
 	$(PY) -m pip install --quiet uv==$(UV)
 	$(PY) tools/environments.py
 

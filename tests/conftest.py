@@ -45,9 +45,9 @@ with suppress(ImportError):
 
 # The files that take longest come first, so that no process waits for another one at the end.
 LONGEST = (
-    *("test_twice", "test_formats", "test_readme", "test_no_compiler", "test_structures"),
-    *("test_nbval", "test_built_site", "test_circumstances", "test_contract", "test_rehearsal"),
-    *("test_fates", "test_required_gpu", "test_rehearsed_run", "test_chapter_networks"),
+    *("test_pages", "test_contract", "test_formats", "test_structures", "test_first_verb"),
+    *("test_built_site", "test_nbval", "test_docs", "test_processes", "test_fates"),
+    *("test_saving_interrupted", "test_no_compiler", "test_circumstances", "test_jax"),
 )
 
 

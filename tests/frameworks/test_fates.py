@@ -126,7 +126,8 @@ def wrong_programs(name, seeds):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_fates_hold_in_the_program_that_runs(name):
-    assert not list(wrong_programs(name, range(8)))
+    """A sample; ``make fuzz`` tries two hundred for each framework."""
+    assert not list(wrong_programs(name, range(4)))
 
 
 if __name__ == "__main__":

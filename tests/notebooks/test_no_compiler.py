@@ -14,7 +14,7 @@ FOLDER = ROOT / "notebooks/en/pytorch"
 def test_pytorch_without_its_code_generator(monkeypatch):
     # Other tests run beside it, and with more threads than cores no claim is worth anything.
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    monkeypatch.setenv("D2LHYBRID_MOST_SECONDS", "0.2")  # nobody looks at the figures
+    monkeypatch.setenv("D2LHYBRID_MOST_SECONDS", "0.05")  # nobody looks at the figures
     notebook = nbformat.read(FOLDER / "hybridize.ipynb", as_version=4)
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(FOLDER)}}).execute()
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]

@@ -87,15 +87,6 @@ def test_checks_are_whole_and_an_error_is_kept(rehearsed: dict[str, Recording]) 
     assert all(entry.rows and not entry.error for entry in others)
 
 
-def test_without_a_gpu_nothing_is_recorded(tmp_path: Path) -> None:
-    command = ("-m", "recording", "run", "--parts", "checks", "--to", str(tmp_path / "recorded"))
-    done = python(*command, status=1, CUDA_VISIBLE_DEVICES="")
-    assert "pytorch sees no GPU" in done.stdout
-    assert "jax sees no GPU" in done.stdout
-    assert "Nothing was recorded." in done.stdout
-    assert not [*tmp_path.glob("recorded/*.json")]
-
-
 def test_a_notebook_runs_to_its_end_and_a_wrong_name_is_found(tmp_path: Path) -> None:
     command = ("-m", "recording", "run", "--plant", "--parts", "notebooks-jax", "--to")
     python(*command, str(tmp_path), status=1)

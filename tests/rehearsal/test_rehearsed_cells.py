@@ -18,7 +18,7 @@ def test_the_cells_for_a_gpu_run_and_a_misspelled_name_is_found(framework, tmp_p
     # The stand-ins are for a whole process, and what was compiled serves all languages.
     env = {"D2LHYBRID_MOST_SECONDS": "0.05", "MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"}
     env |= {"TORCHINDUCTOR_FORCE_DISABLE_CACHES": "0"}
-    script = ROOT / "tests/notebooks/rehearse.py"
+    script = ROOT / "tests/rehearsal/rehearse.py"
     ran = json.loads(python(script, framework, cwd=tmp_path, **env).stdout)
     assert len(ran) == sum("gpu" in one for one in tags) > 0
     said = [ran[place] for place in ran if place.startswith("notebooks/en/")]
