@@ -14,6 +14,9 @@ from contextlib import ExitStack, contextmanager
 from functools import cache
 from tempfile import TemporaryFile
 
+import numpy  # noqa: F401
+import psutil
+
 
 @contextmanager
 def parents(imports, **env):
@@ -68,5 +71,7 @@ def next_program():
 
 
 if __name__ == "__main__":
+    before = psutil.Process().num_threads()  # NumPy's, which start again in a fork
     exec(sys.argv[1], {})
+    assert psutil.Process().num_threads() == before, "a fork would wait for threads left behind"
     runpy.run_path(next_program(), run_name="__main__")

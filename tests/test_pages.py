@@ -33,12 +33,9 @@ ENVIRONMENT = {
 # What a comparison in a framework imports, and what Inductor does before its first program.
 IMPORTS = {
     "torch": """
-import onnxruntime, onnxscript.function_libs.torch_lib.ops, torch._inductor.compile_fx
+import onnxscript.function_libs.torch_lib.ops, torch._inductor.compile_fx
 from torch._inductor import codecache, cpu_vec_isa
-from torch._inductor.fx_passes import joint_graph
-codecache.torch_key()
-cpu_vec_isa.valid_vec_isa_list()
-joint_graph.lazy_init(torch.device("cpu"))
+codecache.torch_key(), cpu_vec_isa.valid_vec_isa_list()
 """,
     "tensorflow": "import keras, tensorflow",
     "jax": "import flax.nnx, jax, optax",
