@@ -24,12 +24,7 @@ VENV = ROOT / ".venv"
 STAMP = "setup-stamp.txt"
 LOCK = "requirements/lock.txt"
 NO_DEPENDENCIES = ["--no-deps", "--requirement", "requirements/no-deps.txt"]
-# A tenth of the modules are imported ever, and are compiled then.
-EVERYTHING = (
-    ["--no-compile", "--requirement", LOCK],
-    NO_DEPENDENCIES,
-    ["--no-deps", "--editable", "."],
-)
+EVERYTHING = (["--requirement", LOCK], NO_DEPENDENCIES, ["--no-deps", "--editable", "."])
 OLDEST, NEWEST = (3, 11), (3, 13)
 
 
