@@ -49,12 +49,18 @@ test:  ## everything: unit tests, MXNet on NumPy 1, every notebook; LIMIT=75 fai
 LESSER := NPY_DISABLE_CPU_FEATURES="X86_V3 X86_V4 AVX512_ICL AVX512_SPR" ATEN_CPU_CAPABILITY=default \
 	ONEDNN_MAX_CPU_ISA=SSE41 DNNL_MAX_CPU_ISA=SSE41 XLA_FLAGS=--xla_cpu_max_isa=SSE4_2
 
+# TensorFlow asks the processor whether it has bfloat16, and not oneDNN, which was told to do without:
+# the process would end.
+ifneq ($(ONEDNN_MAX_CPU_ISA)$(DNNL_MAX_CPU_ISA),)
+export TF_ENABLE_ONEDNN_OPTS ?= 0
+endif
+
 test-lesser: setup  ## make check and make test as on a processor without AVX, and what each framework then says it uses
 	$(LESSER) $(PY) tools/processor.py
 	@$(LESSER) $(MAKE) --no-print-directory test CHECK=check
 
 test-unit: setup  ## unit tests and the examples in the docs
-	@$(IN_A_FOLDER) $(PY) -m pytest -p tools.compile_once -n $(if $(filter auto,$(JOBS)),$(ONE_MORE),$(JOBS)) --dist loadfile --no-loadscope-reorder
+	@$(IN_A_FOLDER) $(PY) -m pytest -p tools.compile_once -n $(if $(filter auto,$(JOBS)),$(ONE_MORE),$(JOBS)) --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 
 test-numpy: setup  ## MXNet on NumPy 1.26, in an environment of its own; NUMPY=2.2.6 on another
 	$(PY) tools/setup_env.py --numpy $(or $(NUMPY),1.26.4)
