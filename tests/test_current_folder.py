@@ -3,10 +3,6 @@
 A file writes its name into ``imported`` when it runs, and does nothing else.
 """
 
-import sys
-from importlib.machinery import PathFinder
-from importlib.metadata import packages_distributions
-
 import pytest
 from processes import python
 
@@ -65,6 +61,18 @@ def imported(folder):
     return (folder / "imported").read_text() if (folder / "imported").exists() else ""
 
 
+# In a process of its own: setuptools, once imported, adds a folder to the path.
+INSTALLED = """
+import sys
+from importlib.machinery import PathFinder
+from importlib.metadata import packages_distributions
+
+names = {*sys.stdlib_module_names, *packages_distributions()} - {"d2lhybrid", "__main__"}
+specs = {name: PathFinder.find_spec(name) for name in names if name.isidentifier()}
+print(*sorted(name for name, spec in specs.items() if spec and spec.origin))
+"""
+
+
 @pytest.fixture
 def everything():
     """The names of Python's modules and of all that is installed, where these are here.
@@ -72,9 +80,7 @@ def everything():
     Without namespace packages, such as NVIDIA's ``cuda``: Python prefers any module of that name to
     them, wherever on the path it is.
     """
-    names = {*sys.stdlib_module_names, *packages_distributions()} - {"d2lhybrid", "__main__"}
-    specs = {name: PathFinder.find_spec(name) for name in names if name.isidentifier()}
-    return sorted(name for name, spec in specs.items() if spec and spec.origin)
+    return python("-c", INSTALLED).stdout.split()
 
 
 @pytest.mark.parametrize("code", [VERBS, COMPILED], ids=["every verb", "a compiler"])
