@@ -15,7 +15,7 @@ from book.translate import Slot
 # What the tools that read a notebook do with a cell's tag: JupyterLab, nbclient, nbval; and ours
 # for a cell that needs a GPU and says so where there is none.
 TAGS = ("hide-input", "raises-exception", "nbval-ignore-output", "nbval-skip", "nbval-check-output",
-        "gpu")  # fmt: skip
+        "nbval-vectors", "gpu")  # fmt: skip
 
 _PRAGMA = re.compile(r"#\s*(noqa|type:|fmt:|ruff:|mypy:|pragma:|nbval_)", re.IGNORECASE)
 _STRINGS = (tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING))

@@ -5,6 +5,8 @@
   and at the end stands how many were decided: a run that decides few has tested little.
 - Of cells with the tag `gpu`, what they print without a GPU is committed; with one, they only run.
   Where D2LHYBRID_REQUIRE_GPU names the framework, such a cell that was left out is a failure.
+- What a cell with the tag `nbval-vectors` claims is false without vector instructions such as AVX2:
+  Inductor's code is slower than eager's then. There it is skipped.
 - What tables and plots show is not compared, so the time limits of the notebooks are cut, and more
   so in the translations, which have the same code. An undecided claim is measured on.
 - Notebooks that run beside one another have one thread each: threads that wait for cores would take
@@ -106,9 +108,13 @@ IPyNbCell.compare_outputs = compare_outputs
 kernel.KernelManager = kernel_manager
 
 
-def _needs_gpu(item: Any) -> bool:
+def _has_tag(item: Any, tag: str) -> bool:
     cell = getattr(item, "cell", None)
-    return cell is not None and "gpu" in cell.metadata.get("tags", ())
+    return cell is not None and tag in cell.metadata.get("tags", ())
+
+
+def _needs_gpu(item: Any) -> bool:
+    return _has_tag(item, "gpu")
 
 
 class SharedContext(LoadScopeScheduling):
@@ -143,7 +149,15 @@ def pytest_collection_modifyitems(items: Sequence[Any]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: Any) -> None:
-    """Before the kernel of a notebook starts, say how long it may measure, and where JAX keeps."""
+    """Before the kernel of a notebook starts, say how long it may measure, and where JAX keeps.
+
+    Skip a cell that needs vector instructions where PyTorch has none.
+    """
+    if _has_tag(item, "nbval-vectors"):
+        import torch
+
+        if torch.backends.cpu.get_cpu_capability() == "DEFAULT":
+            pytest.skip("needs vector instructions, such as AVX2")
     if SECONDS:
         os.environ[MOST_SECONDS] = SECONDS.get(item.path.parts[-3], "0.05")
     compiled = Path(tempfile.gettempdir(), f"jax-{item.path.stem}")

@@ -163,6 +163,14 @@ def test_cells_that_need_a_gpu(tmp_path, gpu):
     assert ("Cell outputs differ" in said) is not gpu
 
 
+def test_a_cell_that_needs_vector_instructions_is_skipped_without(tmp_path):
+    cell = new_code_cell("1 / 0", metadata={"tags": ["nbval-vectors"]}, execution_count=1)
+    nbformat.write(new_notebook(cells=[cell, new_code_cell("2")]), tmp_path / "a.ipynb")
+    status, said = nbval(tmp_path, env={"ATEN_CPU_CAPABILITY": "default"})
+    assert "1 passed, 1 skipped" in said, said
+    assert status == 0
+
+
 def test_a_cell_left_out_is_a_failure_where_its_framework_must_have_a_gpu(tmp_path, gpu_for_torch):
     (tmp_path / "pytorch").mkdir()
     two_cells_for_a_gpu(tmp_path / "pytorch/a.ipynb")
