@@ -13,7 +13,8 @@ from book.prose import MakeMessage
 from book.translate import Slot
 
 # What the tools that read a notebook do with a cell's tag: JupyterLab, nbclient, nbval; and ours
-# for a cell that needs a GPU and says so where there is none.
+# for a cell that needs a GPU and says so where there is none, or whose claim needs a processor with
+# vector instructions.
 TAGS = ("hide-input", "raises-exception", "nbval-ignore-output", "nbval-skip", "nbval-check-output",
         "nbval-vectors", "gpu")  # fmt: skip
 

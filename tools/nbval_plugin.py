@@ -6,7 +6,7 @@
 - Of cells with the tag `gpu`, what they print without a GPU is committed; with one, they only run.
   Where D2LHYBRID_REQUIRE_GPU names the framework, such a cell that was left out is a failure.
 - What a cell with the tag `nbval-vectors` claims is false without vector instructions such as AVX2:
-  Inductor's code is slower than eager's then. There it is skipped.
+  the residual network compiled by Inductor is slower than eager there. So it is skipped.
 - What tables and plots show is not compared, so the time limits of the notebooks are cut, and more
   so in the translations, which have the same code. An undecided claim is measured on.
 - Notebooks that run beside one another have one thread each: threads that wait for cores would take

@@ -22,7 +22,7 @@ def seconds_of(run):
 
 
 def test_entering_is_a_part_of_a_compiled_call_and_no_part_of_an_eager_one():
-    x = torch.rand(8)
+    x = torch.rand(2**20)  # the profiler's own time may be more than all of a short call
 
     @torch.compile
     def compiled(x):
@@ -30,8 +30,7 @@ def test_entering_is_a_part_of_a_compiled_call_and_no_part_of_an_eager_one():
 
     compiled(x)
     took = entering.entering_seconds(lambda: compiled(x))
-    # With the profiler's own time, which may be more than all of so short a call.
-    assert 0 < took < 10 * seconds_of(lambda: compiled(x))
+    assert 0 < took < seconds_of(lambda: compiled(x))
     assert entering.entering_seconds(lambda: torch.sin(x) + 1) is None
 
 
