@@ -23,7 +23,7 @@ from d2lhybrid.artifacts.examples import RecordedCall, write_examples
 from d2lhybrid.artifacts.integrity import file_entries
 from d2lhybrid.artifacts.load import Inspection, inspect
 from d2lhybrid.artifacts.manifest import MANIFEST, VERSION, Dtype, Manifest, TensorSpec, parse
-from d2lhybrid.artifacts.store import replacing
+from d2lhybrid.artifacts.store import read, replacing
 from d2lhybrid.artifacts.trusted import add_trusted
 from d2lhybrid.core.arguments import name_of, options_of, reject_ambiguous_options, resolve_call
 from d2lhybrid.core.compare_outputs import mismatch
@@ -32,6 +32,7 @@ from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.i18n import general, gettext as _, sentences
 from d2lhybrid.core.subprocesses import run_python, status
 from d2lhybrid.core.usage import not_a_model, usage
+from d2lhybrid.display.progress import status_line
 from d2lhybrid.frameworks import copy_outputs, environment, format_of, framework_of
 from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.failures import wrap_call_errors
@@ -40,7 +41,7 @@ from d2lhybrid.frameworks.state import Verb, preserve_state
 
 DIFFERENT = 99  # the status of a process that has found other outputs
 VERIFY = f"""
-import sys, warnings
+import os, sys, warnings
 warnings.simplefilter("ignore")
 from d2lhybrid.artifacts.load import load
 from d2lhybrid.core.errors import D2LHybridError, brief
@@ -52,6 +53,8 @@ except Exception as error:
 if difference:
     print(difference, file=sys.stderr)
     sys.exit({DIFFERENT})
+del model  # a loader of PyTorch removes what it has unpacked
+os._exit(0)  # Python would take the framework apart first, for a second
 """
 VERIFY_SECONDS = 600.0  # that it may take
 
@@ -101,6 +104,7 @@ def save(
     *args: Any,
     format: str | None = None,
     dynamic: DynamicDims | None = None,
+    progress: bool | None = None,
     **kwargs: Any,
 ) -> Inspection:
     """Save a model as an artifact: a folder with the framework's files and a manifest.
@@ -127,6 +131,8 @@ def save(
             If None, the first axis of each input can vary if it is as long as that of the first
             input, and if the model and the format allow it; dictionaries before other arguments,
             such as parameters, have no such axis. With ``{}``, no axis can vary.
+        progress: say what is being done, and when the artifact that will be replaced was saved;
+            None does so if the standard error is a terminal.
         kwargs: More example arguments.
 
     Returns:
@@ -163,7 +169,8 @@ def save(
     framework = framework_of(model, args, kwargs)
     chosen = format_of(framework.name, format or next(iter(framework.formats), ""))
     add_trusted()  # fails here, before the work, if the list cannot be written to
-    with replacing(path) as folder:
+    with replacing(path) as folder, status_line(progress) as say:
+        say(_("exporting as {format}").format(format=chosen.name))
         example = ExampleCall.of(framework, model, args, kwargs, chosen.function(model))
         _require_dense(example, chosen)
         options = chosen.options(example.inputs)
@@ -189,8 +196,18 @@ def save(
             options=options,
             created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         )
+        say(_checking(path))
         add_trusted(_seal_and_verify(manifest, folder, framework, model))
     return inspect(path)
+
+
+def _checking(path: Path) -> str:
+    """What is said while another process verifies what may replace an artifact at `path`."""
+    with suppress(D2LHybridError):
+        saved = read(path).manifest.created
+        text = _("checking in a fresh process what will replace the artifact saved on {date}")
+        return text.format(date=saved[:10])
+    return _("checking in a fresh process")
 
 
 def _require_dense(example: ExampleCall, chosen: Format) -> None:

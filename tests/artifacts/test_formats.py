@@ -112,6 +112,12 @@ programs._LOAD = {DEADLY!r}
     assert saving.verify_in_subprocess(saved("torch", "aotinductor")) == ""
 
 
+def test_the_proof_leaves_nothing_unpacked(saved, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    assert saving.verify_in_subprocess(saved("torch", "aotinductor")) == ""
+    assert not [*tmp_path.glob("aotinductor*")]
+
+
 OPERATOR = """
 import torch
 

@@ -100,6 +100,17 @@ def test_saving_leaves_a_model_as_it_was(as_model, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_progress_shows_the_stages_and_what_will_be_replaced(tmp_path, capsys):
+    net, x = nn.Linear(3, 2), torch.ones(1, 3)
+    today = save(net, tmp_path / "a", x, progress=True).manifest.created[:10]
+    shown = capsys.readouterr().err
+    assert "exporting as torch.export" in shown
+    assert "checking in a fresh process" in shown
+    assert "replace" not in shown
+    save(net, tmp_path / "a", x, progress=True)
+    assert f"replace the artifact saved on {today}" in capsys.readouterr().err
+
+
 Kind = Enum("Kind", "A")
 Named = namedtuple("Named", "x scale")
 
