@@ -4,11 +4,9 @@ The names load on first use, so ``import d2lhybrid`` costs milliseconds and load
 The chapters' own helpers are in ``d2lhybrid.teaching``.
 """
 
-from typing import Any
-
 __version__ = "0.2.0"
 
-# By module, as in ``__init__.pyi``. No library does this here: ``python -m d2lhybrid`` runs this
+# By module, as in ``__init__.pyi``. Nothing is imported here: ``python -m d2lhybrid`` runs this
 # file while the current folder still comes first, so a file there could take a library's place.
 _NAMES = {
     "artifacts.load": ("inspect", "load", "trust", "verify"),
@@ -33,7 +31,7 @@ _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 __all__ = sorted([*_MODULES, "errors"])
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """A public name, when it is first asked for; Ctrl-C takes effect when it is loaded."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

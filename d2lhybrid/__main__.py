@@ -4,9 +4,9 @@ import os
 import sys
 
 if __name__ == "__main__" and not sys.flags.safe_path:
-    # ``python -m`` puts the current folder first, where a file with the name of a library's module
-    # would be imported in its place. At the end, what a model needs of the user's is still found.
-    sys.path.append(sys.path.pop(0))
+    # ``python -m`` puts the current folder first. A file there with the name of a library's module
+    # would be imported, and the folder may be an artifact of somebody else.
+    sys.path.pop(0)
 
 from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterable, Sequence

@@ -77,14 +77,18 @@ def started_python(
     It imports from where this process does, in the same order. The current folder does not come
     first, as it would for ``python -c``: a file in it with the name of a library's module would be
     imported instead. If this process imports from there (the '' in ``sys.path`` of an interactive
-    session), the new one does so last, since a model may need a module of the user's.
+    session), the new one does so last, since a model may need a module of the user's. Python has
+    started by then, so a ``sitecustomize.py`` there does not run.
     """
     folders = [os.path.abspath(folder) for folder in sys.path if folder]
     if "" in sys.path:
         folders.append(os.getcwd())
-    env = {**env, "PYTHONPATH": os.pathsep.join(folders)}
     code, *arguments = program
-    code = f"from d2lhybrid.core.subprocesses import end_with_caller; end_with_caller()\n{code}"
+    code = f"""import sys
+sys.path[:] = {folders!r}
+from d2lhybrid.core.subprocesses import end_with_caller
+end_with_caller()
+{code}"""
     reading, writing = os.pipe()  # nobody writes to it, and no other program gets its second end
     try:
         command = [sys.executable, "-P", "-c", code, *arguments]
