@@ -139,10 +139,10 @@ class Claim:
 
         More rounds may also move the estimate: by half of what the interval allows it today.
         """
-        if not c.processes and c.rounds < TELLING:
+        if len(c.processes) < FEWEST if c.processes else c.rounds < TELLING:
             return True
         if c.is_busy(self.label, self.against):
-            return bool(c.processes)  # others may be quiet
+            return False
         estimate, low, high = c.ratio(self.label, self.metric, self.against)
         if not 0 < low <= high < math.inf:
             return True

@@ -17,7 +17,7 @@ import numpy as np
 from d2lhybrid.core import stats
 from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.compare_outputs import incomparable, require_same
-from d2lhybrid.core.i18n import gettext as _, names, noop as N_
+from d2lhybrid.core.i18n import general, gettext as _, names, noop as N_
 from d2lhybrid.display.progress import show_status
 from d2lhybrid.experiment import inquiry
 from d2lhybrid.experiment.cold_start import TimerFunction
@@ -113,15 +113,15 @@ class Experiment:
         self._note_load()
         if not decided(self.comparison()):
             longest = max(CLAIM_LIMITS * self.time_limit, CLAIM_LEAST_SECONDS)
-            rule = StoppingRule(
-                min(longest, CLAIM_MOST_LIMITS * self.time_limit),
-                lambda: decided(self.comparison()),
-                stats.FEW.start,  # a single question may be clear soon
-            )
+            longest = min(longest, CLAIM_MOST_LIMITS * self.time_limit)
+            earliest = stats.FEW.start  # a single question may be clear soon
+            rule = StoppingRule(longest, lambda: decided(self.comparison()), earliest)
+            message = N_("the claim is undecided: measuring for up to {seconds} s more")
 
             @preserve_state  # which finds the models among the arguments
             def take_rounds(_functions: Mapping[str, Callable[..., Any] | Call]) -> str:
-                return self.rounds.run(rule)
+                with show_status(message, self.progress, seconds=general(longest)):
+                    return self.rounds.run(rule, self.progress)
 
             self.stopped = take_rounds(self.functions)
         return self.comparison()

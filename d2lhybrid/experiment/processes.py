@@ -23,11 +23,11 @@ from typing import IO
 import numpy as np
 
 from d2lhybrid.core.errors import CallFailedError, UnwritableFolderError
-from d2lhybrid.core.i18n import gettext as _, language, sentences
+from d2lhybrid.core.i18n import gettext as _, language, noop as N_, sentences
 from d2lhybrid.core.reader import option
 from d2lhybrid.core.stats import FEWEST
 from d2lhybrid.core.subprocesses import end, started_python, status
-from d2lhybrid.display.progress import status_line
+from d2lhybrid.display.progress import show_status, status_line
 from d2lhybrid.experiment.cold_start import too_long
 from d2lhybrid.experiment.comparison import Comparison
 from d2lhybrid.experiment.experiment import Experiment
@@ -109,7 +109,9 @@ class ProcessExperiment:
             return {*comparison} != {*before} or decided(comparison)
 
         most = max(FEWEST, CLAIM_FACTOR * self.count)
-        comparison = self._measure(most, is_over)
+        message = N_("the claim is undecided: measuring in up to {processes} processes")
+        with show_status(message, self.experiment.progress, processes=str(most)):
+            comparison = self._measure(most, is_over)
         return comparison if {*comparison} == {*before} else before
 
     def ask(self, rows: Rows, labels: Sequence[str] | None = None, /) -> dict[str, Facts]:

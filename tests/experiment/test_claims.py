@@ -164,6 +164,18 @@ def test_an_interrupt_ends_measuring_on_and_the_comparison_says_so(capsys):
     assert c.stopped == "limit"
 
 
+def test_measuring_on_says_first_for_how_long(capsys):
+    for progress, said in ((True, "up to 30 s"), (False, "")):
+        m = Machine()
+        functions = {label: m.function(1e-2, 2.0) for label in "ab"}
+        c = compare(functions, timer=m.clock, seed=1, progress=progress, time_limit=10)
+        capsys.readouterr()
+        c.claim("b", "not slower")
+        shown = capsys.readouterr().err
+        assert said in shown
+        assert bool(said) == bool(shown)
+
+
 def test_rounds_taken_for_a_claim_need_no_longer_limit():
     m = Machine()
     functions = {"a": m.function(1.0), "b": m.function(0.5)}
@@ -297,6 +309,8 @@ def test_a_claim_without_a_chance_is_not_measured_on(capsys):
 
     c = comparison({"a": 1e-3, "b": 0.9e-3}, experiment=SimpleNamespace(measure_on=measure_on))
     assert c.claim("b", "faster").outcome == "holds"
+    with pytest.raises(ClaimError, match=r"at least 2\.00 times"):
+        c.claim("b", "faster", at_least=2)
     shifted = tuple(1.3 * seconds for seconds in c.baseline_repeat.latency)
     uneven = replace(c, baseline_repeat=Samples(shifted))  # the baseline is 30% off itself
     assert uneven.claim("b", "faster").outcome == "undecided"

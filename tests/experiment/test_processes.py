@@ -90,6 +90,23 @@ def test_a_claim_ends_with_the_processes_before_one_that_leaves_its_variant_out(
     assert found == []
 
 
+def test_a_claim_adds_no_processes_to_those_that_others_disturbed(monkeypatch):
+    busy = comparison({"quick": 1e-3, "slow": 2e-3}, busy=True)
+    monkeypatch.setattr(ProcessExperiment, "_measure_in_one", lambda *_about: busy)
+    c = compare({"quick": quick, "slow": slow}, 1.0, processes=6, **SHORT)
+    judgement = c.claim("slow", "slower")
+    assert (judgement.outcome, judgement.comparison) == ("undecided", c)
+
+
+def test_a_claim_in_processes_says_first_in_how_many(monkeypatch, capsys):
+    quiet = comparison({"quick": 1e-3, "slow": 2e-3})
+    monkeypatch.setattr(ProcessExperiment, "_measure_in_one", lambda *_about: quiet)
+    options = SHORT | {"progress": True}
+    c = compare({"quick": quick, "slow": slow}, 1.0, processes=2, **options)
+    c.claim("slow", "slower")
+    assert "the claim is undecided: measuring in up to 6 processes" in capsys.readouterr().err
+
+
 def test_fewer_than_six_give_no_interval():
     c = compare({"quick": quick, "slow": slow}, 1.0, processes=2, **SHORT)
     assert len(c.processes) in (2, 3)  # one more beside other programs
