@@ -139,11 +139,12 @@ def print_table(heads: Sequence[str], rows: Sequence[Sequence[object]], group: s
         if len(row) != len(heads):
             text = _("Expected rows of {n} figures, one for each head. Received: {row}.")
             raise errors.ArgumentError(text.format(n=len(heads), row=[*row]))
-    first, second, *others = heads
+    first, *others = heads
     named = any(isinstance(row[0], str) for row in rows)
-    columns = [f"{group}\n{second}" if group else second, *others]
+    if group and others:
+        others[0] = f"{group}\n{others[0]}"
     shown = [list(map(str, row)) for row in rows]
-    print(Table([Column(first, left=named), *map(Column, columns)], shown))
+    print(Table([Column(first, left=named), *map(Column, others)], shown))
 
 
 def reveal(

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from d2lhybrid.errors import ArgumentError
-from d2lhybrid.teaching import Trials, outcome
+from d2lhybrid.teaching import Trials, outcome, print_table
 
 
 def frozen(function, example):
@@ -124,3 +124,8 @@ def test_a_result_is_shown_as_rounded_numbers_and_an_error_as_a_line():
     trials(abs, "a sign")
     with pytest.raises(ArgumentError, match="'a root'"):
         trials(abs, "a root", instead="abs")
+
+
+def test_a_table_may_have_one_column(capsys):
+    print_table(["size"], [[1], [20]])
+    assert capsys.readouterr().out.splitlines() == ["size", "   1", "  20"]

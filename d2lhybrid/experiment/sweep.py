@@ -59,8 +59,8 @@ def sweep(
     Raises:
         ArgumentError: `make` isn't a function but a model or variants, or returns something else;
             `sizes` is empty or contains something that isn't a number; `options` has one that
-            neither ``compare`` nor ``variants`` has, or one of ``variants`` although `make` gives
-            functions.
+            neither ``compare`` nor ``variants`` has, or there is one of ``variants``, or `only`,
+            although `make` gives functions.
         UnknownLabelError: `only` names no variant.
         CallFailedError: `make` raised.
         Otherwise what ``compare`` and ``variants`` raise.
@@ -124,4 +124,10 @@ def _functions(
         chosen = {name: value for name, value in options.items() if name in of_variants}
         functions = variants(called, **chosen)
         called = replace(called, function=functions.only(*only) if only else functions)
+    elif only is not None:
+        text = _(
+            "Expected a net from make, because {option} names its variants. Received: {kind}. Let "
+            "make return just the functions to compare."
+        )
+        raise ArgumentError(text.format(option="only", kind=kind_of(called.function)))
     return called, others

@@ -71,6 +71,7 @@ FUNCTIONS = ({"a": list},)
         (FUNCTIONS, ["float32"], {}, "Expected sizes.*'float32'"),
         (FUNCTIONS, [1], {"dynamics": True}, "options of sweep.*margin.*: 'dynamics'"),
         (FUNCTIONS, [1], {"references": True}, "in a tuple.*True"),
+        (FUNCTIONS, [1], {"only": ["a"]}, "a net from make.*dict"),
         (list, [1], {}, r"\(net, x\) from make.*list"),
         ((), [1], {}, r"\(net, x\) from make.*tuple"),
     ],
