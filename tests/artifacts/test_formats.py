@@ -3,6 +3,7 @@
 And what the proof finds out.
 """
 
+import os
 import sys
 
 import pytest
@@ -160,6 +161,6 @@ def test_a_module_that_loading_needs_is_imported(tmp_path, monkeypatch):
 def test_a_proof_that_dies(tmp_path, monkeypatch):
     code = "import os, sys\nif 'import load' in ' '.join(sys.orig_argv): os._exit(3)\n"
     (tmp_path / "sitecustomize.py").write_text(code)
-    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     with pytest.raises(SaveError, match="status 3"):
         save(torch.nn.Linear(3, 2), tmp_path / "a", torch.ones(1, 3))

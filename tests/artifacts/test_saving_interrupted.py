@@ -153,7 +153,7 @@ def test_while_another_process_proves_a_save(tmp_path, monkeypatch):
         "    sleeping.wait()\n"
     )
     (tmp_path / "sitecustomize.py").write_text(code)
-    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     with interrupted_once(tmp_path / "started"):
         save(nn.Linear(3, 2), tmp_path / "art" / "a", X)
     assert names(tmp_path / "art") == ["a"]
