@@ -218,6 +218,16 @@ def test_search_finds_the_pages_that_have_a_word(visit, language, typed, written
     page.wait_for_url(f"**/{language}/{found[0]}.html*")
 
 
+@pytest.mark.parametrize("language", ["pt", "zh"])
+def test_a_search_leads_to_the_same_in_english_where_the_documents_are(visit, language):
+    page = visit(f"{language}/index.html")
+    search(page, "LSTM")
+    page.get_by_text(words(language)["search_reference"]).click()
+    page.wait_for_url("**/en/search.html?q=LSTM*")
+    page.wait_for_function("document.querySelector('.search-summary')?.textContent")
+    assert "docs/models" in results(page)
+
+
 @pytest.mark.parametrize(
     ("language", "typed", "marks"),
     [
