@@ -4,7 +4,8 @@
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do $$p -c '' 2>/dev/null && echo $$p && break; done)
 # The interpreter that everything runs in. PY=python uses the active environment as it is.
 PY ?= .venv/bin/python
-# Brings .venv up to date, unless PY names another environment.
+# Brings .venv up to date, unless PY names another environment. What executes nothing asks with --for
+# only for what it needs, and takes it in any release.
 SET_UP = $(if $(filter-out .venv/bin/python,$(PY)),:,$(or $(PYTHON),echo 'No Python found. Install Python 3.11.' >&2; exit 1;) tools/setup_env.py)
 JOBS ?= auto
 # An environment with the newest release of everything that still has any: without MXNet. It needs the
@@ -89,7 +90,8 @@ test-bare: setup  ## a notebook's first cell on a machine that has PyTorch alone
 record: setup  ## run the GPU part on this machine's GPU, nine minutes, into recorded/<device>; PARTS="networks-jax cells-jax", TO=folder
 	$(PY) -m recording run $(if $(PARTS),--parts $(PARTS)) $(if $(TO),--to "$(TO)")
 
-record-kit: setup  ## pack `make record` for a machine with a GPU and no copy of this, into build/record-kit.zip; FOR=3.13 for that Python
+record-kit:  ## pack `make record` for a machine with a GPU and no copy of this, into build/record-kit.zip; FOR=3.13 for that Python
+	@$(SET_UP) --for book
 	$(PY) -m recording kit $(if $(FOR),--python $(FOR))
 
 rehearse: setup  ## run the cells for a GPU and `make record` on stand-ins for one, and resolve its environments: no times, nothing about a GPU
@@ -122,10 +124,12 @@ check-workflows:
 	@zizmor="$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("scripts"))')/zizmor"; \
 	said=$$("$$zizmor" --quiet --offline --no-config --pedantic .github) || { echo "$$said"; exit 1; }
 
-html: setup  ## the site to read: build/html/index.html, from the committed notebooks; runs none
+html:  ## the site to read: build/html/index.html, from the committed notebooks; runs none
+	@$(SET_UP) --for book,site
 	$(PY) -m website
 
-watch: setup  ## preview of a chapter as it is written: WHAT="pt/pytorch/hybridize"; executes nothing
+watch:  ## preview of a chapter as it is written: WHAT="pt/pytorch/hybridize"; executes nothing
+	@$(SET_UP) --for book,site
 	$(PY) -m website.watch $(WHAT) $(ARGS)
 
 dist:  ## build the package into dist/ and try it in an empty environment
@@ -144,10 +148,12 @@ CHOSEN = $(if $(LANG_),--language $(LANG_)) $(if $(FRAMEWORK),--framework $(FRAM
 executed: setup  ## execute the notebooks into build/executed; LANG_, FRAMEWORK and CHAPTER choose
 	$(PY) -m book build --execute --all --jobs 1 --output build/executed $(CHOSEN)
 
-student: setup  ## notebooks to give out, without solutions, into build/student; executes nothing; LANG_, FRAMEWORK and CHAPTER choose
+student:  ## notebooks to give out, without solutions, into build/student; executes nothing; LANG_, FRAMEWORK and CHAPTER choose
+	@$(SET_UP) --for book
 	$(PY) -m book student $(CHOSEN)
 
-messages: setup  ## bring the translators' catalogs up to date; START=ja begins a language
+messages:  ## bring the translators' catalogs up to date; START=ja begins a language
+	@$(SET_UP) --for book
 	$(PY) -m book messages $(if $(START),--start $(START))
 
 models: setup  ## real models through every function, into docs/models.md; ONLY="BERT" chooses; an hour and a half; ARGS=--speed only compares
@@ -205,7 +211,8 @@ conda-mxnet:
 
 # PyTorch brings the CUDA libraries of its build itself, with exact versions: naming them would bring
 # gigabytes to a machine whose PyTorch is the small CPU build.
-lock: setup  ## pin the newest versions that fit together, for every Python and platform, and for a GPU
+lock:  ## pin the newest versions that fit together, for every Python and platform, and for a GPU
+	@$(SET_UP) --for book
 	$(PY) -m pip install --quiet uv==$(UV)
 	$(PY) -m uv --quiet pip compile pyproject.toml requirements/notebooks.in --extra dev --universal \
 		--python-version 3.11 --no-python-downloads --no-annotate --no-header --no-emit-index-url \
@@ -219,4 +226,4 @@ format: setup  ## let the formatter rewrite the Python files
 	$(PY) -m ruff format .
 
 clean:  ## remove what the other targets made, except the notebooks
-	rm -rf .venv .venv-numpy .venv-newest build dist artifacts
+	rm -rf .venv .venv-* build dist artifacts

@@ -1,6 +1,12 @@
 """What `make lab` and `make setup` install, and when they begin anew; pip is replaced."""
 
+import fcntl
+import os
+import re
+import subprocess
 import sys
+import threading
+from pathlib import Path
 
 import pytest
 import setup_env
@@ -14,15 +20,25 @@ JAX = "requirements/jax.in"
 
 
 @pytest.fixture
-def pip(monkeypatch, tmp_path):
-    """Sets up an environment: the files pip installed from, and whether it began anew."""
-    folder, commands = tmp_path / ".venv", []
-    monkeypatch.setattr(setup_env, "VENV", folder)
+def folder(tmp_path, monkeypatch):
+    """Where `.venv` would be; building pages finds nothing there."""
+    monkeypatch.setattr(setup_env, "VENV", tmp_path / ".venv")
+    monkeypatch.setattr(setup_env, "holds", lambda folder, extras: False)
+    return setup_env.VENV
 
-    def run(*command):
+
+@pytest.fixture
+def pip(monkeypatch, folder):
+    """Sets up an environment: the files pip installed from, and whether it began anew."""
+    commands = []
+
+    def run(*command, usable=""):
         commands.append(command)
         if "venv" in command:
-            folder.mkdir(parents=True)
+            (Path(command[-1]) / "bin").mkdir(parents=True)
+            (Path(command[-1]) / "bin/python").touch()
+        else:
+            (Path(command[0]).parent / f"script{len(commands)}").write_text(f"#!{command[0]}")
 
     monkeypatch.setattr(setup_env, "run", run)
 
@@ -34,6 +50,17 @@ def pip(monkeypatch, tmp_path):
         return named, any("venv" in command for command in commands)
 
     return set_up
+
+
+@pytest.fixture
+def newer(monkeypatch):
+    """Brings a new lock file."""
+    real = setup_env.digest
+    return lambda: monkeypatch.setattr(setup_env, "digest", lambda one: "newer" + real(one))
+
+
+def files(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_every_framework_of_the_notebooks_can_be_asked_for():
@@ -66,20 +93,115 @@ def test_without_a_choice_make_lab_installs_every_framework(pip):
     assert "requirements/no-deps.txt" in named  # MXNet
 
 
-def test_another_lock_file_and_an_interrupted_set_up_begin_anew(pip, monkeypatch, tmp_path):
+def test_another_lock_file_begins_anew(pip, newer):
     pip("--lab", "pytorch,jax")
-    real = setup_env.digest
-    monkeypatch.setattr(setup_env, "digest", lambda one: "newer" + real(one))
+    newer()
     named, anew = pip("--lab", "jax")
     assert JAX in named
     assert PYTORCH not in named
     assert anew
+
+
+def test_what_a_reader_added_outlives_another_framework(pip, folder):
+    pip("--lab", "pytorch")
+    (folder / "mine.py").touch()
+    pip("--lab", "jax")
+    assert (folder / "mine.py").exists()
+    scripts = [*(folder / "bin").glob("script*")]
+    assert len(scripts) > 2
+    assert {script.read_text() for script in scripts} == {f"#!{folder}/bin/python"}
+
+
+@pytest.mark.parametrize("upgrade", [False, True], ids=["another framework", "a new lock file"])
+def test_a_set_up_that_fails_leaves_the_environment_as_it_was(
+    pip, newer, folder, monkeypatch, upgrade
+):
+    pip("--lab", "pytorch")
+    before = files(folder)
     calm = setup_env.run
-    monkeypatch.setattr(setup_env, "run", lambda *command: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        pip("--lab", "pytorch")
+
+    def fail(*command, usable=""):
+        calm(*command)
+        if JAX in command:
+            sys.exit(usable)
+
+    monkeypatch.setattr(setup_env, "run", fail)
+    if upgrade:
+        newer()
+    with pytest.raises(SystemExit, match=f"PY={folder}/bin/python"):
+        pip("--lab", "jax")
+    assert files(folder) == before
+    if not upgrade:
+        assert pip("--lab", "pytorch") == ([], False)
     monkeypatch.setattr(setup_env, "run", calm)
+    assert JAX in pip("--lab", "jax")[0]
+
+
+def test_a_second_set_up_waits_for_the_first(pip, folder, monkeypatch):
+    said = threading.Event()
+    monkeypatch.setattr(
+        setup_env, "print", lambda text, **_: "Waiting" in text and said.set(), raising=False
+    )
+    with setup_env.alone(folder):
+        second = threading.Thread(target=pip, args=("--lab", "jax"))
+        second.start()
+        assert said.wait(60)
+        assert not folder.exists()
+    second.join(60)
+    assert folder.exists()
+
+
+def test_pip_keeps_the_lock_of_a_set_up_that_was_killed(tmp_path):
+    pip = [sys.executable, "-c", "import sys; print(flush=True); sys.stdin.read()"]
+    code = f"""
+from pathlib import Path
+from setup_env import alone, run
+with alone(Path({str(tmp_path / ".venv")!r})):
+    run(*{pip})
+"""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT / "tools", **pipes) as killed:
+        killed.stdout.readline()  # pip is at work
+        killed.kill()
+        killed.wait()
+        with (tmp_path / ".venv-lock").open() as lock:
+            with pytest.raises(BlockingIOError):
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            killed.stdin.close()
+            fcntl.flock(lock, fcntl.LOCK_EX)
+
+
+@pytest.mark.parametrize("extras", setup_env.PAGES)
+def test_pages_need_no_framework(pip, newer, monkeypatch, extras):
+    assert pip("--for", extras) == ([setup_env.LOCK], True)
+    assert pip("--lab", "jax") == ([setup_env.LOCK, setup_env.LOCK, JAX], False)
+    newer()  # What the reader has stays, until JupyterLab is to be opened.
+    assert pip("--for", extras) == ([setup_env.LOCK], False)
     assert pip("--lab", "jax")[1]
+    monkeypatch.setattr(setup_env, "holds", lambda folder, extras: True)
+    assert pip("--for", extras) == ([], False)
+
+
+@pytest.mark.parametrize("target", ["html", "lock", "messages", "record-kit", "student", "watch"])
+def test_make_sets_up_no_more_for_what_executes_nothing(target):
+    plain = {name: text for name, text in os.environ.items() if not re.match("MAKE|MFLAGS", name)}
+    said = subprocess.check_output(
+        ["make", "-n", target, "PY=.venv/bin/python"], cwd=ROOT, env=plain, text=True
+    )
+    (set_up,) = re.findall(r"setup_env\.py.*", said)
+    assert set_up.startswith("setup_env.py --for book")
+
+
+@pytest.mark.parametrize("extras", setup_env.PAGES)
+def test_an_environment_is_asked_for_its_packages(tmp_path, extras):
+    assert setup_env.holds(Path(sys.prefix), extras)
+    assert not setup_env.holds(tmp_path, extras)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/python").write_text(
+        f'#!/bin/sh\nexec {sys.executable} -S "$@"'
+    )  # an empty one
+    (tmp_path / "bin/python").chmod(0o700)
+    assert not setup_env.holds(tmp_path, extras)
 
 
 @pytest.mark.parametrize("names", ["torch", "pytorch,jaxx"])

@@ -2,13 +2,15 @@
 
 ``make lab`` installs JupyterLab and the frameworks that a reader wants (``--lab``), ``make setup``
 all of them, and what tests and linters need, into the same folder. The releases are those of one
-lock file, so either can come first.
+lock file, so either can come first. What executes nothing, as ``make html`` and ``make student``,
+takes the environment that is there, and adds only packages that it lacks (``--for``).
 
-Both run this file with a plain Python, so it uses the standard library only, and pip, which heeds
+All run this file with a plain Python, so it uses the standard library only, and pip, which heeds
 whatever the machine's settings say of indexes, wheels, proxies and certificates.
 """
 
 import argparse
+import fcntl
 import hashlib
 import os
 import platform
@@ -16,7 +18,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -25,6 +28,8 @@ STAMP = "setup-stamp.txt"
 LOCK = "requirements/lock.txt"
 NO_DEPENDENCIES = ["--no-deps", "--requirement", "requirements/no-deps.txt"]
 EVERYTHING = (["--requirement", LOCK], NO_DEPENDENCIES, ["--no-deps", "--editable", "."])
+# Extras of pyproject.toml, with which pages are built: notebooks, and the site from them.
+PAGES = ("book", "book,site")
 OLDEST, NEWEST = (3, 11), (3, 13)
 
 
@@ -55,37 +60,92 @@ def mxnet_problem(system: str, machine: str) -> str | None:
 
 
 def environment(
-    folder: Path, *installs: Sequence[str], others: Sequence[Sequence[str]] = ()
+    folder: Path, *installs: Sequence[str], others: Sequence[Sequence[str]] | None = ()
 ) -> str:
     """The Python of the environment in a folder, which holds these installs afterwards.
 
     Takes the arguments of each ``pip install``, in turn. What is done already isn't done again;
-    where the folder holds anything but these and ``others``, it is made anew.
+    where the folder holds anything but these and ``others``, it is made anew, unless ``others`` is
+    None. One set-up at a time works on a folder.
+
+    Pip works in a second folder, ``-new`` beside the first, and takes its name once it is whole: an
+    upgrade in place that has no network, or is killed, leaves packages of two lock files, or lacks
+    some, and a JupyterLab may be running from them. What is added to is copied as hard links, which
+    takes a second or two and no space.
     """
-    python = str(folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python"))
-    done, known = finished(folder), {digest(one) for one in (*installs, *others)}
-    left = [one for one in installs if digest(one) not in done]
-    if done and not left and done <= known:
-        return python
-    print(f"Setting up {folder.name} with Python {platform.python_version()}", flush=True)
-    if not done or not done <= known:
-        shutil.rmtree(folder, ignore_errors=True)
-        run(sys.executable, "-m", "venv", str(folder))
-        done, left = set(), list(installs)
-    # If it is interrupted, there is no stamp, and the next try begins anew.
-    (folder / STAMP).unlink(missing_ok=True)
-    bar = [] if sys.stdout.isatty() else ["--progress-bar", "off"]
-    for number, arguments in enumerate(left, 1):
-        print(f"[{number}/{len(left)}] pip install {' '.join(arguments)}", flush=True)
-        run(python, "-m", "pip", "install", "--disable-pip-version-check", *bar, *arguments)
-    (folder / STAMP).write_text("\n".join(sorted(done | set(map(digest, left)))))
-    return python
+    python, ours = folder / "bin/python", folder == VENV
+    folder = folder.resolve()  # It may be a link to a larger disk.
+    new = beside(folder, "new")
+    with alone(folder):
+        done = finished(folder)
+        known = {digest(one) for one in (*installs, *(others or ()))}
+        kept = done if others is None or done <= known else set()
+        left = [one for one in installs if digest(one) not in kept]
+        if kept and not left:
+            return str(python)
+        print(f"Setting up {folder.name} with Python {platform.python_version()}", flush=True)
+        usable = f"To use {folder.name} as it was: make lab PY={python}" if done and ours else ""
+        shutil.rmtree(new, ignore_errors=True)
+        if kept:
+            shutil.copytree(folder, new, symlinks=True, copy_function=os.link)
+        else:
+            run(sys.executable, "-m", "venv", str(new))
+        bar = [] if sys.stdout.isatty() else ["--progress-bar", "off"]
+        pip = [str(new / "bin/python"), "-m", "pip", "install", "--disable-pip-version-check", *bar]
+        for number, arguments in enumerate(left, 1):
+            print(f"[{number}/{len(left)}] pip install {' '.join(arguments)}", flush=True)
+            run(*pip, *arguments, usable=usable)
+        (new / STAMP).unlink(missing_ok=True)  # It may be the old one's, too.
+        (new / STAMP).write_text("\n".join(sorted(kept | set(map(digest, left)))))
+        take_over(folder, new)
+    return str(python)
+
+
+def beside(folder: Path, what: str) -> Path:
+    """The path of something that belongs to an environment and lies beside it."""
+    return folder.with_name(f"{folder.name}-{what}")
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Wait for another set-up of the folder, and let no other begin meanwhile.
+
+    The system takes the lock away when this process has ended, and the pip that it may leave.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with beside(folder, "lock").open("w") as lock:
+        os.set_inheritable(lock.fileno(), True)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"Waiting for another set-up of {folder.name} to end", flush=True)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def take_over(folder: Path, new: Path) -> None:
+    """Give a new environment the name of the old one, and remove that.
+
+    Scripts name their Python by its path, and pip has written that of the new one.
+    """
+    for script in (new / "bin").iterdir():
+        if script.is_file() and not script.is_symlink():
+            code = script.read_bytes()
+            if (moved := code.replace(new.name.encode(), folder.name.encode())) != code:
+                script.write_bytes(moved)
+    old = beside(folder, "old")
+    shutil.rmtree(old, ignore_errors=True)
+    if folder.exists():
+        shutil.move(folder, old)
+    shutil.move(new, folder)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def finished(folder: Path) -> set[str]:
-    """The digests of the installs that an environment holds; none where it isn't complete."""
+    """The digests of the installs that an environment holds; none where its Python is gone."""
     stamp = folder / STAMP
-    return set(stamp.read_text().split()) if stamp.exists() else set()
+    whole = stamp.exists() and (folder / "bin/python").exists()
+    return set(stamp.read_text().split()) if whole else set()
 
 
 def digest(arguments: Sequence[str], root: Path = ROOT) -> str:
@@ -101,10 +161,10 @@ def digest(arguments: Sequence[str], root: Path = ROOT) -> str:
     return found.hexdigest()
 
 
-def run(*command: str) -> None:
-    """Run a command in the checkout; a failure ends all."""
-    if subprocess.run(command, cwd=ROOT).returncode:
-        sys.exit(f"Set-up stopped: this command failed: {' '.join(command)}")
+def run(*command: str, usable: str = "") -> None:
+    """Run a command in the checkout, which shares our lock; a failure ends all."""
+    if subprocess.run(command, cwd=ROOT, close_fds=False).returncode:
+        sys.exit(f"Set-up stopped: this command failed: {' '.join(command)}\n{usable}".rstrip())
 
 
 def try_numpy(release: str) -> None:
@@ -140,7 +200,25 @@ def for_lab(names: Sequence[str]) -> list[list[str]]:
     held = ["--constraint", LOCK]
     needs = [[*held, "--requirement", f"requirements/{name}.in"] for name in names]
     without = [NO_DEPENDENCIES] if "mxnet" in names else []
-    return [[*held, "--editable", ".[notebooks]"], *needs, *without]
+    return [[*held, "--editable", ".[notebooks,book]"], *needs, *without]
+
+
+def for_pages(extras: str) -> list[str]:
+    """The install of a part of PAGES, at the releases of the lock file."""
+    return ["--constraint", LOCK, "--editable", f".[{extras}]"]
+
+
+def holds(folder: Path, extras: str) -> bool:
+    """Whether an environment has each package of a part of PAGES, in whatever release."""
+    import tomllib  # an older Python than ours has none, and is told so
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    parts = [project["optional-dependencies"][name] for name in extras.split(",")]
+    names = [re.split(r"[^\w.-]", one)[0] for one in sum(parts, project["dependencies"])]
+    ask = "import sys; from importlib.metadata import version; [*map(version, sys.argv[1:])]"
+    python = folder / "bin/python"
+    asked = [str(python), "-c", ask, *names]
+    return python.exists() and not subprocess.run(asked, stderr=subprocess.DEVNULL).returncode
 
 
 def main() -> None:
@@ -150,11 +228,16 @@ def main() -> None:
     parser.add_argument(
         "--lab", metavar="FRAMEWORKS", help="only JupyterLab and these, separated by commas"
     )
+    parser.add_argument("--for", dest="pages", choices=PAGES, help="only what builds pages")
     options = parser.parse_args()
     wanted = chosen(options.lab or "")
     here = platform.system(), platform.machine()
     if trouble := problem(sys.version_info[:2], *here):
         sys.exit(trouble)
+    if options.pages:
+        if not holds(VENV, options.pages):
+            environment(VENV, for_pages(options.pages), others=None)
+        return
     left_out = mxnet_problem(*here)
     if left_out and "mxnet" in wanted:
         print(left_out)
@@ -165,7 +248,8 @@ def main() -> None:
     # All of it does for JupyterLab as well.
     enough = options.lab is None or set(map(digest, EVERYTHING)) <= finished(VENV)
     installs = EVERYTHING if enough else for_lab(wanted)
-    environment(VENV, *installs, others=[*EVERYTHING, *for_lab(frameworks())])
+    others = [*EVERYTHING, *for_lab(frameworks()), *map(for_pages, PAGES)]
+    environment(VENV, *installs, others=others)
 
 
 if __name__ == "__main__":
