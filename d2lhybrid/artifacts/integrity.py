@@ -1,10 +1,10 @@
 """Does an artifact have exactly the files that its manifest lists, by name, size and hash?
 
 No link is followed, no pipe or device is opened, and a file is read only if it has the size that
-the manifest gives.
+the manifest gives. A stranger could list one file under many names, or one that takes no space on
+the disk, so no file is read that has other names, and none if they are too large together.
 """
 
-import errno
 import hashlib
 import os
 import stat
@@ -20,9 +20,7 @@ LEFT_BEHIND = {".DS_Store", "Thumbs.db", "desktop.ini", ".ipynb_checkpoints"}
 MAX_ENTRIES = 20_000  # files and folders in an artifact
 MAX_SHOWN = 20  # names of files that do not belong to one
 BLOCK = 1 << 20  # bytes that are read at a time
-# From this size on, files that are nearly all holes are not read. Smaller ones are hashed in
-# minutes, and may be weights of zeros, which a file system that compresses keeps as holes.
-MIN_SPARSE_BYTES = 1 << 36
+MAX_TOTAL_BYTES = 1 << 34  # in the files of an artifact; hashing them takes up to a minute
 
 
 def files_in(root: Path) -> Iterator[tuple[str, os.stat_result]]:
@@ -83,6 +81,7 @@ def find_problems(root: Path, manifest: Manifest) -> tuple[str, ...]:
     except errors.DamagedArtifactError as error:
         return (str(error),)
     changed, missing = _("{name!r} has changed since it was saved"), _("{name!r} is missing")
+    linked = _("{name!r} is also a file elsewhere, as a hard link; copy the folder")
     expected = {entry.path: entry for entry in manifest.files}  # a file listed twice is read once
     problems, to_read = [], []
     for name, entry in expected.items():
@@ -90,10 +89,13 @@ def find_problems(root: Path, manifest: Manifest) -> tuple[str, ...]:
             problems.append(missing.format(name=name))
         elif not _has_size(on_disk[name], entry.size):
             problems.append(changed.format(name=name))
+        elif on_disk[name].st_nlink > 1:
+            problems.append(linked.format(name=name))
         else:
             to_read.append(entry)
-    if sparse := _describe_holes(root, to_read):
-        problems.append(sparse)
+    if (size := sum(entry.size for entry in to_read)) > MAX_TOTAL_BYTES:
+        text = _("the files have {size} bytes, but may have {most} at most")
+        problems.append(text.format(size=count(size), most=count(MAX_TOTAL_BYTES)))
     else:
         for entry in to_read:
             if hash_file(root / entry.path, entry.size) != entry.sha256:
@@ -128,33 +130,3 @@ def _describe_strange(names: Sequence[str]) -> Iterator[str]:
             more,
         )
         yield text.format(n=count(more))
-
-
-def _describe_holes(root: Path, files: Sequence[FileEntry]) -> str:
-    """What is wrong if nearly all bytes of large files are holes; empty if they are not.
-
-    A sparse file of many terabytes is made in no time, and would be read for hours. The system
-    finds the next byte that the disk holds (``SEEK_DATA``) and the next hole (``SEEK_HOLE``).
-    """
-    size = sum(entry.size for entry in files)
-    if size < MIN_SPARSE_BYTES or not hasattr(os, "SEEK_DATA"):
-        return ""
-    on_disk = 0
-    for entry in files:
-        with open(root / entry.path, "rb") as file:
-            end = 0
-            while on_disk * 1000 < size:
-                try:
-                    start = os.lseek(file.fileno(), end, os.SEEK_DATA)
-                except OSError as error:
-                    if error.errno == errno.ENXIO:  # nothing but a hole from here on
-                        break
-                    return ""  # the file system does not report holes
-                end = os.lseek(file.fileno(), start, os.SEEK_HOLE)
-                on_disk += end - start
-    if on_disk * 1000 >= size:
-        return ""
-    text = _(
-        "the files have {size} bytes, but the disk holds only {held} of them: the rest are holes"
-    )
-    return text.format(size=count(size), held=count(on_disk))

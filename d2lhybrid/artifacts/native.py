@@ -110,26 +110,27 @@ def run_native(
     """
     folder, args, kwargs = resolve_call(path, args, kwargs)
     stored = read(folder)
-    options = {"output_dir": output_dir, "trust": trust, "timeout": timeout}
-    _check_options(stored, options, kwargs, in_call=isinstance(path, Call))
-    native = _native_program(stored)
-    stored.require_intact()
-    stored.require_allowed(trust)
-    inputs = _inputs(stored, args, kwargs)
-    names = _names(stored.manifest)
-    with stored.explain_refusals():
-        model = stored.format.native_model(
-            stored.root, stored.manifest.options, inputs, _compiled_folder
-        )
-    build = _build(native)
-    with tempfile.TemporaryDirectory(prefix="d2lhybrid-") as data:
-        arguments = [str(model), *_write_inputs(names, inputs, Path(data))]
-        if output_dir is not None:
-            _keep(Path(output_dir), build, arguments, Path(data))
-        command = [str(build / PROGRAM), *arguments]
-        printed = _execute(command, _("Could not run the program"), timeout)
-        outputs = _outputs(printed, names[len(inputs) :], Path(data))
-    return stored.manifest.out_spec.unflatten(outputs)
+    with stored.off_import_path(trust):
+        options = {"output_dir": output_dir, "trust": trust, "timeout": timeout}
+        _check_options(stored, options, kwargs, in_call=isinstance(path, Call))
+        native = _native_program(stored)
+        stored.require_intact()
+        stored.require_allowed(trust)
+        inputs = _inputs(stored, args, kwargs)
+        names = _names(stored.manifest)
+        with stored.explain_refusals():
+            model = stored.format.native_model(
+                stored.root, stored.manifest.options, inputs, _compiled_folder
+            )
+        build = _build(native)
+        with tempfile.TemporaryDirectory(prefix="d2lhybrid-") as data:
+            arguments = [str(model), *_write_inputs(names, inputs, Path(data))]
+            if output_dir is not None:
+                _keep(Path(output_dir), build, arguments, Path(data))
+            command = [str(build / PROGRAM), *arguments]
+            printed = _execute(command, _("Could not run the program"), timeout)
+            outputs = _outputs(printed, names[len(inputs) :], Path(data))
+        return stored.manifest.out_spec.unflatten(outputs)
 
 
 def _check_options(

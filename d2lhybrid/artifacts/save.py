@@ -6,9 +6,7 @@ import hashlib
 import os
 import platform
 import shutil
-import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
@@ -23,41 +21,21 @@ from d2lhybrid.artifacts.examples import RecordedCall, write_examples
 from d2lhybrid.artifacts.integrity import file_entries
 from d2lhybrid.artifacts.load import Inspection, inspect
 from d2lhybrid.artifacts.manifest import MANIFEST, VERSION, Dtype, Manifest, TensorSpec, parse
+from d2lhybrid.artifacts.proof import verify_in_subprocess
 from d2lhybrid.artifacts.store import read, replacing
 from d2lhybrid.artifacts.trusted import add_trusted
 from d2lhybrid.core.arguments import name_of, options_of, reject_ambiguous_options, resolve_call
 from d2lhybrid.core.compare_outputs import mismatch
 from d2lhybrid.core.errors import D2LHybridError, SaveError, brief
 from d2lhybrid.core.host_array import HostArray
-from d2lhybrid.core.i18n import general, gettext as _, sentences
-from d2lhybrid.core.subprocesses import run_python, status
+from d2lhybrid.core.i18n import gettext as _, sentences
 from d2lhybrid.core.usage import not_a_model, usage
 from d2lhybrid.display.progress import status_line
-from d2lhybrid.frameworks import copy_outputs, environment, format_of, framework_of
+from d2lhybrid.frameworks import copy_outputs, format_of, framework_of
 from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.failures import wrap_call_errors
 from d2lhybrid.frameworks.formats import DynamicDims, ExampleCall, Format, Option, Options
 from d2lhybrid.frameworks.state import Verb, preserve_state
-
-DIFFERENT = 99  # the status of a process that has found other outputs
-VERIFY = f"""
-import os, sys, warnings
-warnings.simplefilter("ignore")
-from d2lhybrid.artifacts.load import load
-from d2lhybrid.core.errors import D2LHybridError, brief
-try:
-    model = load(sys.argv[1], trust=True)
-    difference = next(model.differences(), "")
-except Exception as error:
-    sys.exit(str(error) if isinstance(error, D2LHybridError) else brief(error))
-if difference:
-    print(difference, file=sys.stderr)
-    sys.exit({DIFFERENT})
-del model  # a loader of PyTorch removes what it has unpacked
-os._exit(0)  # Python would take the framework apart first, for a second
-"""
-VERIFY_SECONDS = 600.0  # that it may take
-
 
 _saving = threading.RLock()
 
@@ -258,41 +236,6 @@ def _seal_and_verify(manifest: Manifest, folder: Path, framework: Framework, mod
         )
         raise SaveError(text, format=manifest.format, error=failure)
     return digest
-
-
-def verify_in_subprocess(folder: Path) -> str:
-    """Let a process that has the artifact alone verify it; why it does not load there, or nothing.
-
-    What a file needs beside itself (an operator of a library, a module that the notebook imported)
-    is not missed where it was written.
-
-    Raises:
-        SaveError: It computes something else there, or takes too long, which no import would mend.
-    """
-    variables = environment(TF_CPP_MIN_LOG_LEVEL="2")
-    with tempfile.TemporaryFile() as file:  # no pipe, which a compiler could keep open behind it
-        output: Any = {"stdout": file, "stderr": file}
-        try:
-            process = run_python([VERIFY, str(folder)], VERIFY_SECONDS, env=variables, **output)
-        except subprocess.TimeoutExpired as error:
-            text = _(
-                "A fresh process that has only the artifact did not verify it within {seconds} s."
-            )
-            raise SaveError(text, seconds=general(VERIFY_SECONDS)) from error
-        file.seek(0)
-        printed = file.read().decode(errors="replace").strip().splitlines()
-    last_line = printed[-1] if printed else ""
-    if process.returncode == 0:
-        return ""
-    if process.returncode == DIFFERENT:
-        text = _(
-            "The saved model doesn't compute what the model computes ({difference}). Is the model "
-            "random, or does it keep state?"
-        )
-        raise SaveError(text, difference=last_line)
-    text = _("the process ended with status {status}: {said}")
-    said = last_line.rstrip(".") or _("it printed nothing")
-    return text.format(status=status(process.returncode), said=said)
 
 
 def _record(

@@ -11,6 +11,7 @@ import os
 import shlex
 import shutil
 import stat
+import sys
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -101,6 +102,33 @@ class Stored:
             fields = {"path": path, "format": chosen.name}
             raise errors.UntrustedArtifactError(text, **fields, **written)
         return trusted
+
+    @contextlib.contextmanager
+    def off_import_path(self, trust: bool = False) -> Iterator[None]:
+        """Import nothing from the artifact's folder inside the block.
+
+        Libraries try to import what they can do without, and would find it there. Nor is anything
+        imported from the current folder, unless the user trusts the artifact, whose classes may
+        come from there, or this package itself does.
+        """
+        root, ours = self.root.resolve(), Path(__file__).parents[2]
+        keeps_current = trust or self.trusted or ours.samefile(".")
+
+        def is_closed(entry: str) -> bool:
+            try:
+                folder = Path(entry).resolve()
+                return folder.is_relative_to(root) or (not keeps_current and folder.samefile("."))
+            except OSError:  # there is no such folder
+                return False
+
+        removed = [(i, entry) for i, entry in enumerate(sys.path) if is_closed(entry)]
+        for _i, entry in removed:
+            sys.path.remove(entry)
+        try:
+            yield
+        finally:
+            for i, entry in removed:
+                sys.path.insert(i, entry)
 
     def load_inputs(self, number: int) -> list[HostArray]:
         """The inputs of a recorded call; raises DamagedArtifactError as ``load_examples`` does."""

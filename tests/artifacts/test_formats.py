@@ -8,11 +8,12 @@ import sys
 
 import pytest
 import torch
-from artifact_models import MODELS, differ, inputs
+from artifact_models import MODELS, differ, example, inputs
 from fuzz_damage import campaign
+from fuzz_views import outcomes
 
 from d2lhybrid import frameworks, inspect, load, run_native, save, verify
-from d2lhybrid.artifacts import save as saving
+from d2lhybrid.artifacts import proof
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.core import errors
 from d2lhybrid.core.host_array import HostArray
@@ -103,19 +104,19 @@ def test_a_package_that_ends_a_process_is_not_loaded_into_this_one(saved, monkey
 
 def test_a_process_that_is_our_own_asks_no_other(saved, monkeypatch):
     code = f"""
-from d2lhybrid.artifacts import save as saving
+from d2lhybrid.artifacts import proof
 from d2lhybrid.frameworks.torch import export as programs
 programs.torch.cuda.is_available = lambda: True
 programs._LOAD = {DEADLY!r}
-{saving.VERIFY}
+{proof.VERIFY}
 """
-    monkeypatch.setattr(saving, "VERIFY", code)
-    assert saving.verify_in_subprocess(saved("torch", "aotinductor")) == ""
+    monkeypatch.setattr(proof, "VERIFY", code)
+    assert proof.verify_in_subprocess(saved("torch", "aotinductor")) == ""
 
 
 def test_the_proof_leaves_nothing_unpacked(saved, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    assert saving.verify_in_subprocess(saved("torch", "aotinductor")) == ""
+    assert proof.verify_in_subprocess(saved("torch", "aotinductor")) == ""
     assert not [*tmp_path.glob("aotinductor*")]
 
 

@@ -8,7 +8,9 @@ import contextlib
 import io
 import json
 import pickle
+import sys
 import zipfile
+from importlib import import_module
 
 import pytest
 import torch
@@ -17,6 +19,7 @@ from artifact_files import edit, forge, make
 from d2lhybrid import inspect, load, run_native, verify
 from d2lhybrid.core import errors
 from d2lhybrid.frameworks import known
+from d2lhybrid.frameworks.torch import formats
 
 
 class Payload:
@@ -123,6 +126,50 @@ def test_onnx_data_that_escapes(copied, tmp_path):
         for open_it in (load, verify, run_native):
             with pytest.raises((errors.ArtifactLoadError, errors.NativeRunError)):
                 open_it(path)
+
+
+@pytest.mark.parametrize("current", [True, False], ids=["in it", "beside it"])
+def test_libraries_that_try_an_import_find_nothing_in_the_folder(
+    copied, marker, monkeypatch, current
+):
+    """Although a session imports from its current folder, and processes from where it does."""
+    path = copied("torch", "onnx")
+    folder = path if current else path.parent
+    # The standard library's pickle tries `org`; PyTorch tries the next two.
+    for name in ("optional", "org", "dill", "gmpy2", "sitecustomize"):
+        (folder / f"{name}.py").write_text(f"open({str(marker)!r}, 'w').close()\n")
+    forge(path)
+    edit(path, lambda body: body.update(created="by a stranger"))
+    original = formats.Onnx.read
+
+    def read(*given):
+        with contextlib.suppress(ImportError):
+            import_module("optional")
+        return original(*given)
+
+    monkeypatch.setattr(formats.Onnx, "read", read)
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "path", ["", *sys.path, str(path)])
+    before = [*sys.path]
+    inspect(path)
+    load(path)
+    assert verify(path).ok  # in a fresh process
+    if current:
+        assert verify(path, trust=True).ok
+    assert not marker.exists()
+    assert sys.path == before
+
+
+def test_a_trusted_model_imports_what_lies_in_the_current_folder(copied, marker, monkeypatch):
+    path = copied("torch", "onnx")
+    (path.parent / "of_the_user.py").write_text(f"open({str(marker)!r}, 'w').close()\n")
+    edit(path, lambda body: body["options"].update(imports=["of_the_user"]))
+    monkeypatch.chdir(path.parent)
+    monkeypatch.setattr(sys, "path", ["", *sys.path])
+    load(path)
+    assert not marker.exists()
+    load(path, trust=True)
+    assert marker.exists()
 
 
 def test_a_strangers_manifest_imports_nothing(copied, marker, monkeypatch):

@@ -18,8 +18,8 @@ from artifact_models import differ, inputs, torch_model
 from processes import python
 from torch import nn
 
-from d2lhybrid import compare, frameworks, load, save, variants, verify
-from d2lhybrid.artifacts import save as saving
+from d2lhybrid import compare, frameworks, load, run_native, save, variants, verify
+from d2lhybrid.artifacts import proof, save as saving
 from d2lhybrid.core import errors
 from d2lhybrid.core.arguments import call
 from d2lhybrid.errors import ArgumentError, InputMismatchError, SaveError
@@ -156,7 +156,7 @@ class Own(nn.Module):
 JAX_SHARES = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}  # what else it takes of a GPU: 3/4
 ENDS = {  # of the process that verifies: its status, and how often it is started
     "it is the same": (0, 1),
-    "it differs": (saving.DIFFERENT, 1),
+    "it differs": (proof.DIFFERENT, 1),
     "it takes too long": (subprocess.TimeoutExpired("python", 600), 1),
     "it does not load": (1, 2),
 }
@@ -170,7 +170,7 @@ def test_a_second_proof_where_an_import_may_help(tmp_path, monkeypatch, case):
     failing = isinstance(status, Exception)
     done = Mock(returncode=status)
     ran = Mock(side_effect=status if failing else None, return_value=done)
-    monkeypatch.setattr(saving, "run_python", ran)
+    monkeypatch.setattr(proof, "run_python", ran)
     with nullcontext() if status == 0 else pytest.raises(SaveError):
         save(Own(), tmp_path / "a", torch.ones(1, 3))
     assert ran.call_count == times
@@ -179,7 +179,7 @@ def test_a_second_proof_where_an_import_may_help(tmp_path, monkeypatch, case):
 
 def test_a_process_that_a_signal_ends_is_said_by_its_name(tmp_path, monkeypatch):
     monkeypatch.setattr(saving, "verify_in_subprocess", VERIFY_IN_SUBPROCESS)
-    monkeypatch.setattr(saving, "VERIFY", "import os; os.kill(os.getpid(), 11)")
+    monkeypatch.setattr(proof, "VERIFY", "import os; os.kill(os.getpid(), 11)")
     with pytest.raises(SaveError, match=r"ended with status -11 \(SIGSEGV\): it printed nothing"):
         save(Own(), tmp_path / "a", torch.ones(1, 3))
 

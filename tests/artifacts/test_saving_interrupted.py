@@ -5,7 +5,6 @@ No hidden folder beside the artifact, nothing of a program in the cache, and no 
 
 import os
 import signal
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor

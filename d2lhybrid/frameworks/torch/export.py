@@ -17,7 +17,7 @@ import torch
 from torch import nn
 
 from d2lhybrid.core.arguments import name_of
-from d2lhybrid.core.errors import SaveError, brief
+from d2lhybrid.core.errors import SaveError, UnsupportedArtifactError, brief
 from d2lhybrid.core.i18n import general, gettext as _
 from d2lhybrid.core.output import silent
 from d2lhybrid.core.pytree import TreeSpec
@@ -286,11 +286,30 @@ def write_onnx(program: Any, folder: Path, **names: Any) -> None:
         onnx_program.save(folder / "model.onnx")
 
 
-def open_session(folder: Path, threads: int = 0) -> Any:
+def open_session(folder: Path, threads: int = 0, **choices: Any) -> Any:
     """ONNX Runtime on the CPU, with its own number of threads where that is 0."""
     runtime = require("onnxruntime", "onnx")
     options = runtime.SessionOptions()
     options.log_severity_level = 3
     options.intra_op_num_threads = threads
     file = str(folder / "model.onnx")
-    return runtime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+    return runtime.InferenceSession(file, options, providers=["CPUExecutionProvider"], **choices)
+
+
+def open_strangers_session(folder: Path) -> Any:
+    """As ``open_session``, for a file that anybody may have written: nothing in it runs yet.
+
+    Constants are not folded: computing them may never end. Nor does it end if functions that call
+    each other are written out.
+
+    Raises:
+        UnsupportedArtifactError: There are functions in the file.
+    """
+    model = require("onnx", "onnx").load(folder / "model.onnx", load_external_data=False)
+    if model.functions:
+        text = _(
+            "Expected an ONNX file without functions, as {save} writes it. Received: one with the "
+            "function {name!r}. Save the model again."
+        )
+        raise UnsupportedArtifactError(text, save="save", name=model.functions[0].name)
+    return open_session(folder, disabled_optimizers=["ConstantFolding"])

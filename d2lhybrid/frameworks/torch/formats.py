@@ -197,7 +197,7 @@ class Onnx(TorchFormat):
         """ONNX Runtime behind torch tensors."""
         import torch
 
-        session = _programs().open_session(folder)
+        session = _programs().open_strangers_session(folder)
         names = [node.name for node in session.get_inputs()]
 
         def run(*inputs: Any) -> Any:
