@@ -8,9 +8,8 @@ import sys
 
 import pytest
 import torch
-from artifact_models import MODELS, differ, example, inputs
+from artifact_models import MODELS, differ, inputs
 from fuzz_damage import campaign
-from fuzz_views import outcomes
 
 from d2lhybrid import frameworks, inspect, load, run_native, save, verify
 from d2lhybrid.artifacts import proof

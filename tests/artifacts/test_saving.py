@@ -18,7 +18,7 @@ from artifact_models import differ, inputs, torch_model
 from processes import python
 from torch import nn
 
-from d2lhybrid import compare, frameworks, load, run_native, save, variants, verify
+from d2lhybrid import compare, frameworks, load, save, variants, verify
 from d2lhybrid.artifacts import proof, save as saving
 from d2lhybrid.core import errors
 from d2lhybrid.core.arguments import call
