@@ -137,6 +137,17 @@ def test_a_set_up_that_fails_leaves_the_environment_as_it_was(
     assert JAX in pip("--lab", "jax")[0]
 
 
+def test_a_set_up_that_ends_before_its_last_step_leaves_the_environment_as_it_was(
+    pip, folder, monkeypatch
+):
+    pip("--lab", "pytorch")
+    before = files(folder)
+    monkeypatch.setattr(setup_env, "take_over", lambda *folders: sys.exit("killed"))
+    with pytest.raises(SystemExit, match="killed"):
+        pip("--lab", "jax")
+    assert files(folder) == before
+
+
 def test_a_second_set_up_waits_for_the_first(pip, folder, monkeypatch):
     said = threading.Event()
     monkeypatch.setattr(
@@ -192,16 +203,18 @@ def test_make_sets_up_no_more_for_what_executes_nothing(target):
     assert set_up.startswith("setup_env.py --for book")
 
 
-@pytest.mark.parametrize("extras", setup_env.PAGES)
-def test_an_environment_is_asked_for_its_packages(tmp_path, extras):
+@pytest.mark.parametrize(
+    ("extras", "last"), [("book", "pyyaml"), ("book,site", "sphinx-autobuild")]
+)
+def test_an_environment_is_asked_for_its_packages(tmp_path, extras, last):
     assert setup_env.holds(Path(sys.prefix), extras)
     assert not setup_env.holds(tmp_path, extras)
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/python").write_text(
-        f'#!/bin/sh\nexec {sys.executable} -S "$@"'
-    )  # an empty one
-    (tmp_path / "bin/python").chmod(0o700)
-    assert not setup_env.holds(tmp_path, extras)
+    python = tmp_path / "bin/python"
+    python.parent.mkdir()
+    for lacking in (f'exec {sys.executable} -S "$@"', f'case "$*" in *{last}*) exit 1; esac'):
+        python.write_text(f"#!/bin/sh\n{lacking}\n")
+        python.chmod(0o700)
+        assert not setup_env.holds(tmp_path, extras)
 
 
 @pytest.mark.parametrize("names", ["torch", "pytorch,jaxx"])

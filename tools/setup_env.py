@@ -87,7 +87,8 @@ def environment(
         usable = f"To use {folder.name} as it was: make lab PY={python}" if done and ours else ""
         shutil.rmtree(new, ignore_errors=True)
         if kept:
-            shutil.copytree(folder, new, symlinks=True, copy_function=os.link)
+            but = shutil.ignore_patterns(STAMP)
+            shutil.copytree(folder, new, symlinks=True, ignore=but, copy_function=os.link)
         else:
             run(sys.executable, "-m", "venv", str(new))
         bar = [] if sys.stdout.isatty() else ["--progress-bar", "off"]
@@ -95,7 +96,6 @@ def environment(
         for number, arguments in enumerate(left, 1):
             print(f"[{number}/{len(left)}] pip install {' '.join(arguments)}", flush=True)
             run(*pip, *arguments, usable=usable)
-        (new / STAMP).unlink(missing_ok=True)  # It may be the old one's, too.
         (new / STAMP).write_text("\n".join(sorted(kept | set(map(digest, left)))))
         take_over(folder, new)
     return str(python)
