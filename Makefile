@@ -170,9 +170,10 @@ bench: setup  ## the benchmarks, one table each, into build/benchmarks; ONLY="pr
 under-load: setup  ## every English notebook 20 times with every core kept busy, hours; or ARGS="--make test --runs 5 --load 15"
 	@$(IN_A_FOLDER) $(PY) benchmarks/under_load.py $(if $(ARGS),$(ARGS),--runs 20)
 
-fuzz: setup  ## the long campaigns: damaged artifacts and sources of the book, killed saves, false fates; an hour
+fuzz: setup  ## the long campaigns: damaged artifacts and sources of the book, killed saves, views of tensors, false fates; an hour
 	$(PY) tests/artifacts/fuzz_damage.py --count 1200 --seed 0
 	$(PY) tests/artifacts/fuzz_crash.py --count 200
+	$(PY) tests/artifacts/fuzz_views.py
 	$(PY) tests/frameworks/test_fates.py --count 200 --seed 0
 	$(PY) tests/book/fuzz_sources.py --count 300 --seed 0
 

@@ -65,7 +65,7 @@ class LoadedModel(BoundToProcess):
                 )
                 fields = {"framework": framework.display, "code": f"{framework.converter}(...)"}
                 raise errors.InputMismatchError(text, name=expected.name, kind=kind, **fields)
-            expected.require(*dtype_and_shape(value))
+        self.manifest.require([*map(dtype_and_shape, inputs)])
         with wrap_call_errors(self._stored.root.name, args, kwargs):
             outputs = self.model(*inputs)
         return self.manifest.out_spec.unflatten(_flat(outputs), classes=self._trusted)
@@ -287,7 +287,7 @@ def inspect(path: str | os.PathLike[str], /) -> Inspection:
     with stored.off_import_path():
         chosen = stored.format
     risk = _(chosen.risk) or _("Nothing: this format holds no code.")
-    note = _(chosen.note)
+    note = sentences(_(chosen.note), _(chosen.lasts))
     if stored.manifest.fixed:
         fixed = _("No axis can vary: {reason}.").format(reason=stored.manifest.fixed)
         note = sentences(note, fixed)

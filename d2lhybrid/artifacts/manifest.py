@@ -119,6 +119,29 @@ class Manifest(_Plain, frozen=True):
             tensors += part.flatten_like(kwargs[str(name)], str(name))
         return tensors
 
+    def require(self, tensors: Sequence[tuple[str, Sequence[int]]]) -> None:
+        """Raise InputMismatchError unless dtypes and shapes are like those of the inputs.
+
+        Axes of one name in ``options["sizes"]`` have to be equally long: a compiled program looks
+        at one of them.
+        """
+        for spec, (dtype, shape) in zip(self.inputs, tensors, strict=True):
+            spec.require(dtype, shape)
+        named, known = self.options.get("sizes"), dict[str, tuple[int, str]]()
+        sizes = named if isinstance(named, tuple) else ()
+        for spec, names, (_dtype, shape) in zip(self.inputs, sizes, tensors, strict=False):
+            for axis, (name, size) in enumerate(zip(names.split(","), shape, strict=False)):
+                expected, other = known.setdefault(name, (size, spec.name))
+                if size != expected:
+                    text = _(
+                        "Expected {name} to be {expected} long in axis {axis}, as {other} is. "
+                        "Received: {received}. These axes vary together."
+                    )
+                    fields = {"name": spec.name, "axis": axis, "other": other}
+                    raise errors.InputMismatchError(
+                        text, expected=expected, received=size, **fields
+                    )
+
     @property
     def signature(self) -> str:
         """How the model is called: ``(x, 2.0, mask=·)``, where a dot is a tensor without a name."""

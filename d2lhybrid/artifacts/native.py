@@ -200,8 +200,7 @@ def _inputs(stored: Stored, args: tuple[Any, ...], kwargs: Mapping[str, Any]) ->
             array = _array(value)
             # No model takes uint16, so these are the bits of bfloat16.
             inputs.append(HostArray.of(array, "bfloat16" if array.dtype == np.uint16 else None))
-    for spec, host_array in zip(manifest.inputs, inputs, strict=True):
-        spec.require(host_array.dtype, host_array.array.shape)
+    manifest.require([(host_array.dtype, host_array.array.shape) for host_array in inputs])
     return inputs
 
 

@@ -153,6 +153,7 @@ class Stored:
             versions = ", ".join(f"{k} {number}" for k, number in self.manifest.versions.items())
             fields = {"framework": self.manifest.framework, "path": str(self.root)}
             fields |= {"error": errors.brief(error).rstrip("."), "versions": versions}
+            text = sentences(text, _(self.format.lasts))
             raise errors.ArtifactLoadError(text, **fields) from error
 
 

@@ -8,8 +8,9 @@ import sys
 
 import pytest
 import torch
-from artifact_models import MODELS, differ, inputs
+from artifact_models import MODELS, differ, example, inputs
 from fuzz_damage import campaign
+from fuzz_views import outcomes
 
 from d2lhybrid import frameworks, inspect, load, run_native, save, verify
 from d2lhybrid.artifacts import proof
@@ -43,6 +44,15 @@ def test_bfloat16(tmp_path):  # tests/models has that of the others
     save(net, tmp_path / "half", x)
     assert not differ("torch", net, (x,), load(tmp_path / "half")(x))
     assert verify(tmp_path / "half").ok
+
+
+@pytest.mark.parametrize(("framework", "name"), FORMATS)
+def test_a_view_is_no_other_tensor(saved, framework, name):
+    """The short part of the campaign, which also runs natively, and each way to run a model."""
+    run, net = load(saved(framework, name)), MODELS[framework]()
+    found = dict(outcomes(framework, net, run, example(2)))
+    assert {*found.values()} <= {"right", "refused"}
+    assert {found[view] for view in ("plain", "slice", "transpose", "expand")} == {"right"}
 
 
 @pytest.mark.parametrize(("framework", "name"), FORMATS)

@@ -3,6 +3,8 @@
 Another process has no part in most of it, so that it is left out here; test_formats has it.
 """
 
+from unittest.mock import Mock
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,9 +13,9 @@ import tensorflow as tf
 from artifact_models import differ, inputs, mxnet_model, tensorflow_model
 from flax import nnx
 
-from d2lhybrid import import_mxnet, load, run_native, save, verify
+from d2lhybrid import import_mxnet, inspect, load, run_native, save, verify
 from d2lhybrid.core.host_array import HostArray
-from d2lhybrid.errors import CallFailedError, InputMismatchError, SaveError
+from d2lhybrid.errors import ArtifactLoadError, CallFailedError, InputMismatchError, SaveError
 
 mx = import_mxnet()
 from d2lhybrid.frameworks.mxnet.device import semantics  # noqa: E402
@@ -41,6 +43,15 @@ def test_a_model_of_64_bits_is_proved_by_a_process_of_32(tmp_path):
 
 
 @pytest.mark.usefixtures("unproved")
+def test_how_long_jax_reads_a_file_is_said_before_and_after(saved, monkeypatch):
+    path = saved("jax", "jax.export")
+    assert "six months newer" in str(inspect(path))
+    expired = Mock(side_effect=ValueError("older than the 6-month window"))
+    monkeypatch.setattr(jax.export, "deserialize", expired)
+    with pytest.raises(ArtifactLoadError, match=r"6-month window.*jax 0\..*six months newer"):
+        load(path)
+
+
 def test_arguments_of_jax_that_are_no_batch_or_gone_after_the_call(tmp_path):
     x, weights = jnp.ones((5, 5)), {"bias": jnp.ones(5), "kernel": jnp.ones((5, 5))}
     apply = jax.jit(lambda p, x: x @ p["kernel"] + p["bias"], donate_argnums=1)

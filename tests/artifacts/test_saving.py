@@ -18,7 +18,7 @@ from artifact_models import differ, inputs, torch_model
 from processes import python
 from torch import nn
 
-from d2lhybrid import compare, frameworks, load, save, variants, verify
+from d2lhybrid import compare, frameworks, load, run_native, save, variants, verify
 from d2lhybrid.artifacts import proof, save as saving
 from d2lhybrid.core import errors
 from d2lhybrid.core.arguments import call
@@ -74,6 +74,25 @@ def test_a_batch_that_cannot_vary_is_fixed_and_said(tmp_path, model):
     assert torch.equal(load(tmp_path / "a")(torch.ones(3, 4)), model(torch.ones(3, 4)))
     with pytest.raises(InputMismatchError, match=r"float32 \(3, 4\)"):
         load(tmp_path / "a")(torch.ones(6, 4))
+
+
+def test_sizes_on_which_it_depends_what_a_model_computes_are_fixed(tmp_path):
+    """Half of the sizes; of a program that is in a file, nobody would check them at a call."""
+    made = save(lambda x: x * (2 if x.shape[0] % 2 else 3), tmp_path / "a", torch.ones(4, 4))
+    assert made.manifest.inputs[0].shape == (4, 4)
+    assert "depends on the sizes" in made.manifest.fixed
+
+
+def test_axes_that_vary_together_are_equally_long(tmp_path):
+    """A program looks at one of them, and AOTInductor would read behind the end of the other."""
+    save(lambda x, y: x + y, tmp_path / "a", torch.ones(3, 4), torch.ones(3, 4))
+    model = load(tmp_path / "a")
+    assert model(torch.ones(5, 4), torch.ones(5, 4)).tolist() == [[2.0] * 4] * 5
+    longer, shorter = torch.ones(3, 4), torch.ones(1, 4)
+    with pytest.raises(InputMismatchError, match=r"y to be 3 long in axis 0, as x is.*: 1\."):
+        model(longer, shorter)
+    with pytest.raises(InputMismatchError, match="y to be 3 long"):
+        run_native(tmp_path / "a", longer.numpy(), shorter.numpy())
 
 
 class Counting(nn.Module):

@@ -226,9 +226,13 @@ def test_structures_come_back_or_are_refused():
     expected = copy_outputs(v["eager"](pair, scale=scale))
     for name in ("aotinductor", "onnxruntime"):
         require_same(name, "eager", copy_outputs(v[name](pair, scale=scale)), expected)
-    turned = dict(reversed(pair.items()))
-    found = copy_outputs(v["onnxruntime"](turned, scale=scale))
-    require_same("onnxruntime", "eager", found, expected)
+        turned = dict(reversed(pair.items()))
+        require_same(name, "eager", copy_outputs(v[name](turned, scale=scale)), expected)
+        strided = {key: torch.stack([x, x], 1)[:, 0] for key, x in pair.items()}
+        require_same(name, "eager", copy_outputs(v[name](strided, scale=scale)), expected)
+        for wrong in (pair | {"y": torch.ones(3)}, pair | {"y": torch.ones(2).double()}, [*pair]):
+            with pytest.raises(ArgumentError, match="that this was compiled for"):
+                v[name](wrong, scale=scale)
     for name in ("aotinductor boxed", "onnxruntime io binding"):
         with pytest.raises(CannotBuildError, match="one input"):
             v[name](pair, scale=scale)
@@ -252,8 +256,30 @@ def test_a_bound_session_takes_what_it_was_bound_to_and_gives_results_away():
     bound(x + 1)
     require_same("first", "net", copy_outputs(first), copy_outputs(expected))
     for wrong in (x[:0], torch.cat([x, x]), x.double(), x[0]):
-        with pytest.raises(ArgumentError, match="that this is bound to"):
+        with pytest.raises(ArgumentError, match="that this was compiled for"):
             bound(wrong)
+
+
+class Scaled(torch.nn.Module):
+    def forward(self, x, factor):
+        return x * factor
+
+
+def test_a_number_that_is_part_of_a_program_is_no_other_one():
+    way = variants(Scaled().eval(), X, 2.0)["onnxruntime"]
+    assert torch.equal(way(X, 2.0), X * 2)
+    with pytest.raises(ArgumentError, match=r"2\.0\)\. Received: .*3\.0\)"):
+        way(X, 3.0)
+
+
+@compiles
+def test_without_guards_only_calls_like_the_first_get_through():
+    net, x = torch.nn.Sequential(torch.nn.Tanh()).eval(), torch.randn(4, 4)
+    way = variants(net, x, all=True)["torch.compile skip guards"]
+    for given in (x, x.T, x[0].expand(4, 4)):
+        assert torch.allclose(way(given), torch.tanh(given))
+    with pytest.raises(ArgumentError, match="that this was compiled for"):
+        way(x[:2])
 
 
 def test_what_cannot_be_offered_at_all():

@@ -21,6 +21,10 @@ class Exported(Format):
     note = N_(
         "StableHLO, which JAX or another runtime for it can run; no wheel includes one for C."
     )
+    lasts = N_(
+        "JAX releases up to six months newer than the one that saved it can read it, or three "
+        "weeks older; others may refuse it."
+    )
     converts = True
     parts: ClassVar = {"PRNGKeyArray": "jax.random.key_data"}
 

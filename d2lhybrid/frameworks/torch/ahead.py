@@ -1,10 +1,13 @@
 """A module compiled ahead of time: by AOTInductor, and for ONNX Runtime.
 
 Each is built into a folder, which a release does once, and loaded from it, as each process does.
+What is loaded is called through ``Checked``, because these programs look at little of what they
+are called with.
 """
 
 from collections.abc import Iterable
 from itertools import chain
+from types import NoneType
 from typing import Any
 
 import torch
@@ -12,9 +15,87 @@ import torch
 from d2lhybrid.core.errors import ArgumentError, CannotBuildError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.toolchain import require, why_not_installed
-from d2lhybrid.frameworks.torch import export
+from d2lhybrid.core.usage import described
+from d2lhybrid.frameworks.torch import export, private
 from d2lhybrid.frameworks.torch.compilers import INDUCTOR
 from d2lhybrid.frameworks.variant import Args, DeferredBuild, Folder, Function, Kwargs
+
+
+class Checked:
+    """A program that was compiled for one call, behind a check of the calls that it gets.
+
+    AOTInductor reads a transposed tensor, or one with fewer rows, as if its elements were where
+    those of the example were, and finds others there or none. A number among the arguments is part
+    of the program, so another one would change nothing.
+    """
+
+    def __init__(self, run: Function, args: Args, kwargs: Kwargs) -> None:
+        """`args` and `kwargs` are those that `run` was compiled for."""
+        self._run, self._args, self._kwargs = run, args, kwargs
+        self._leaves, self._structure = private.flatten((args, kwargs))
+        self._positional = -1 if kwargs else len(args)  # how many, if there are no others
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run it; a tensor that lies otherwise in memory than the example is copied first.
+
+        Raises:
+            ArgumentError: Anything else differs from the example.
+        """
+        by_position = not kwargs and len(args) == self._positional
+        if not by_position or not all(map(_is_like, args, self._args)):
+            args, kwargs = self._fitted(args, kwargs)
+        return self._run(*args, **kwargs)
+
+    def _fitted(self, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+        """The arguments of another call as the program takes them."""
+        try:  # in the order of the example, whatever that of a dictionary is
+            leaves = self._structure.flatten_up_to((args, kwargs))
+        except ValueError:
+            leaves = None
+        if leaves is None or not all(map(_fits, leaves, self._leaves)):
+            text = _(
+                "Expected arguments like those that this was compiled for: ({expected}). Received: "
+                "({received}). Dtypes, shapes, devices and numbers have to be the same, and the "
+                "strides as well if the example is part of a larger tensor."
+            )
+            expected = described(self._args, self._kwargs, detailed=True)
+            received = described(args, kwargs, detailed=True)
+            raise ArgumentError(text.format(expected=expected, received=received))
+        fitted: tuple[Args, Kwargs]
+        fitted = self._structure.unflatten(map(_laid_out, leaves, self._leaves))
+        return fitted
+
+
+_SAME = ("layout", "dtype", "shape", "device")  # in each tensor as in the example
+_CONSTANTS = (int, float, complex, str, NoneType)
+
+
+def _is_like(value: Any, example: Any) -> bool:
+    """Is this the example, or a tensor whose elements lie in memory as in the example?"""
+    if not isinstance(value, torch.Tensor):  # what is in a container may be others by now
+        return value is example and isinstance(value, _CONSTANTS)
+    return value is example or (
+        all(getattr(value, name) == getattr(example, name, None) for name in _SAME)
+        and value.stride() == example.stride()
+        and not (value.is_neg() or value.is_conj())  # the program sees what lies in memory
+    )
+
+
+def _fits(leaf: Any, example: Any) -> bool:
+    """Can a program that was compiled for the example take this, or a copy with its strides?"""
+    if not isinstance(leaf, torch.Tensor):
+        is_equal = isinstance(leaf, _CONSTANTS) and leaf == example
+        return leaf is example or (is_equal and type(leaf) is type(example))
+    if any(getattr(leaf, name) != getattr(example, name, None) for name in _SAME):
+        return False
+    # A copy has no elements of others between its own, nor two at one place.
+    return _is_like(leaf, example) or torch.empty_like(example).stride() == example.stride()
+
+
+def _laid_out(leaf: Any, example: Any) -> Any:
+    """The same, or a copy whose elements lie in memory as in the example."""
+    is_fine = not isinstance(leaf, torch.Tensor) or _is_like(leaf, example)
+    return leaf if is_fine else torch.empty_like(example).copy_(leaf)
 
 
 def aotinductor(net: Any, args: Args, kwargs: Kwargs) -> DeferredBuild:
@@ -24,8 +105,7 @@ def aotinductor(net: Any, args: Args, kwargs: Kwargs) -> DeferredBuild:
         return _compile(_export(net, args, kwargs))
 
     def load(folder: Folder) -> Function:
-        package: Function = export.load_package(folder.path)
-        return package
+        return Checked(export.load_package(folder.path), args, kwargs)
 
     return DeferredBuild(build, load, _require_loads, INDUCTOR)
 
@@ -40,7 +120,7 @@ def aotinductor_boxed(net: Any, args: Args, kwargs: Kwargs) -> DeferredBuild:
 
     def load(folder: Folder) -> Function:
         run = export.load_package(folder.path).loader.boxed_run
-        return lambda x: run([x])[0]
+        return Checked(lambda x: run([x])[0], args, kwargs)
 
     return DeferredBuild(build, load, _require_loads, INDUCTOR)
 
@@ -86,7 +166,7 @@ def onnxruntime(net: Any, args: Args, kwargs: Kwargs) -> DeferredBuild:
             return file.returned.unflatten(map(torch.from_numpy, outputs))
 
         keywords = [*kwargs]
-        return run_on_tensor if file.is_of_tensors else run
+        return Checked(run_on_tensor if file.is_of_tensors else run, args, kwargs)
 
     return DeferredBuild(build, load)
 
@@ -101,7 +181,7 @@ def onnxruntime_bound(net: Any, args: Args, kwargs: Kwargs) -> DeferredBuild:
 
     def load(folder: Folder) -> Function:
         (x,) = args
-        return BoundSession(folder, x, net(x))
+        return Checked(BoundSession(folder, x, net(x)), args, kwargs)
 
     return DeferredBuild(build, load)
 
@@ -121,10 +201,6 @@ class BoundSession:
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         """The output in a new tensor: the next call writes over the one that is bound."""
-        if (x.shape, x.dtype) != (self._x.shape, self._x.dtype):  # copy_ would convert it
-            text = _("Expected {expected}, the input that this is bound to. Received: {received}.")
-            expected, received = (f"{one.dtype} {tuple(one.shape)}" for one in (self._x, x))
-            raise ArgumentError(text.format(expected=expected, received=received))
         self._x.copy_(x)
         self._session.run_with_iobinding(self._binding)
         return self._y.clone()

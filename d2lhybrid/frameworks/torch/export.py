@@ -26,6 +26,7 @@ from d2lhybrid.core.toolchain import INDUCTOR, find_compiler, no_compiler, requi
 from d2lhybrid.frameworks.base import copied
 from d2lhybrid.frameworks.failures import quiet, require_runs
 from d2lhybrid.frameworks.formats import ExampleCall
+from d2lhybrid.frameworks.torch import private
 from d2lhybrid.frameworks.torch.device import evaluating
 from d2lhybrid.frameworks.torch.dynamo import compiling_with
 from d2lhybrid.frameworks.torch.private import APART, is_compiled_in_place, original
@@ -159,10 +160,10 @@ def can_export_directly(example: ExampleCall) -> bool:
 
 
 def exported(example: ExampleCall, folder: Path) -> Any:
-    """A program of flat tensors, in which the example's axes vary; with example inputs.
+    """A program of flat, contiguous tensors, in which the example's axes vary; with example inputs.
 
     Raises:
-        SaveError: What the exporter says of the model.
+        SaveError: What the exporter says of the model, or the sizes decide what it computes.
         OSError: The disk has no room for it; torch would find out and end the whole process.
     """
     plain = replace(example, model=eager(example.model))
@@ -183,7 +184,7 @@ def exported(example: ExampleCall, folder: Path) -> Any:
     if differs := padding(module, len(example.inputs)):
         raise SaveError(differs)
     # The exporter takes a size of 1 for a constant, so it sees the larger example.
-    inputs = tuple(example.larger_inputs or example.inputs)
+    inputs = tuple(x.contiguous() for x in example.larger_inputs or example.inputs)
     try:
         with evaluating(module), torch.no_grad(), silent(logs=logging.ERROR, prints=True):
             varying = dynamic_shapes if example.larger_inputs else None
@@ -197,11 +198,22 @@ def exported(example: ExampleCall, folder: Path) -> Any:
                 "torch.export doesn't accept packed weights; save the model before quantizing it."
             )
         raise SaveError(text, reason=brief(error)) from error
+    if conditions := private.conditions_on_sizes(program):
+        # Only a program that is checked at each call may have them; files of programs are not.
+        text = _("what the model computes depends on the sizes ({condition})")
+        raise SaveError(text, condition=conditions[0])
     tensors = (*program.state_dict.values(), *program.constants.values())
     tensor_bytes = sum(getattr(tensor, "nbytes", 0) for tensor in tensors)
     if shutil.disk_usage(folder).free < int(1.05 * tensor_bytes) + (1 << 16):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     return program
+
+
+def sizes(program: Any) -> tuple[str, ...]:
+    """The sizes of each input as the program names them, ``"s0,4"``: one name is one size."""
+    nodes = {node.name: node.meta["val"] for node in program.graph.nodes if "val" in node.meta}
+    inputs = (nodes[name] for name in program.graph_signature.user_inputs)
+    return tuple(",".join(map(str, tensor.shape)) for tensor in inputs)
 
 
 # What stands in a folder, called model.pt2 or model.onnx.

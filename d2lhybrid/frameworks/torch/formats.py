@@ -67,8 +67,9 @@ class Exported(TorchFormat):
     native = _NATIVE
 
     def write(self, example: ExampleCall, folder: Path) -> dict[str, Option]:
-        _programs().write_program(_programs().exported(example, folder), folder)
-        return {}
+        program = _programs().exported(example, folder)
+        _programs().write_program(program, folder)
+        return {"sizes": _programs().sizes(program)}
 
     def read(self, folder: Path, options: Options) -> Any:
         return self._program(folder).module()
@@ -111,12 +112,13 @@ class AOTInductor(TorchFormat):
 
     name = "aotinductor"
     risk = N_("Loading it runs native code with all of your permissions.")
-    note = N_("Compiled for this kind of CPU and this version of torch.")
+    lasts = N_("Compiled for this kind of CPU and this version of torch.")
     native = _NATIVE
 
     def write(self, example: ExampleCall, folder: Path) -> dict[str, Option]:
-        _programs().compile_ahead(_programs().exported(example, folder), folder)
-        return processor()
+        program = _programs().exported(example, folder)
+        _programs().compile_ahead(program, folder)
+        return processor() | {"sizes": _programs().sizes(program)}
 
     def read(self, folder: Path, options: Options) -> Any:
         require_processor(options)
@@ -124,7 +126,9 @@ class AOTInductor(TorchFormat):
             text = _("Nothing was loaded: {reason}. Save the model as {format!r} instead.")
             raise UnsupportedArtifactError(text, reason=reason, format=Exported.name)
         with silent(logs=logging.WARNING):
-            return _programs().load_package(folder)
+            package = _programs().load_package(folder)
+        # It looks at no strides, and was compiled for contiguous tensors.
+        return lambda *inputs: package(*(x.resolve_neg().contiguous() for x in inputs))
 
     def native_model(
         self, folder: Path, options: Options, inputs: HostArrays, cached: Callable[[str], Path]
@@ -189,9 +193,11 @@ class Onnx(TorchFormat):
 
     def write(self, example: ExampleCall, folder: Path) -> dict[str, Option]:
         names = {"input_names": example.input_names, "output_names": example.output_names}
-        _programs().write_onnx(_programs().exported(example, folder), folder, **names)
+        program = _programs().exported(example, folder)
+        _programs().write_onnx(program, folder, **names)
         session = _programs().open_session(folder)
-        return {"tensors": tuple(t.name for t in (*session.get_inputs(), *session.get_outputs()))}
+        tensors = tuple(t.name for t in (*session.get_inputs(), *session.get_outputs()))
+        return {"tensors": tensors, "sizes": _programs().sizes(program)}
 
     def read(self, folder: Path, options: Options) -> Any:
         """ONNX Runtime behind torch tensors."""

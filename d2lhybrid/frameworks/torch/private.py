@@ -6,6 +6,7 @@ Those of what TorchDynamo has done stand in ``dynamo.py``, those of what Inducto
 ImportError there, which ``explain`` and ``graph`` turn into a note.
 """
 
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,10 +21,27 @@ from d2lhybrid.core.errors import CallFailedError, first_line
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.frameworks.variant import Function
 
+_SIZE = r"\S+\.size\(\)\[\d+\]"  # as a guard names it
 # Whether programs that are compiled here are kept apart from the user's of the same code.
 APART = {"isolate_recompiles": True}
 if "isolate_recompiles" not in signature(torch.compile).parameters:
     APART.clear()
+
+
+def conditions_on_sizes(program: Any) -> list[str]:
+    """What an exported program asks of its inputs' sizes, except that two of them are equal.
+
+    That a size is not 1, say, the exporter takes for granted, and lists only some such conditions.
+    """
+    guards = getattr(program, "_guards_code", ())
+    granted = re.compile(rf".* != .*|{_SIZE} == {_SIZE}")
+    return [guard for guard in guards if not granted.fullmatch(guard)]
+
+
+def flatten(tree: Any) -> tuple[list[Any], Any]:
+    """The leaves of nested arguments, and their structure."""
+    leaves, structure = torch.utils._pytree.tree_flatten(tree)
+    return leaves, structure
 
 
 def original(model: Any) -> Any:

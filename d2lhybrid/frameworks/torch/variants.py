@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -95,7 +96,7 @@ def variants(
         ),
         "onnxruntime io binding": Variant(unfit or bound, _ONNX_BOUND, role="runtime"),
         "torch.compile max-autotune": _compiled(net, **dynamic, mode="max-autotune"),
-        "torch.compile skip guards": _skip_guards(net, dynamic),
+        "torch.compile skip guards": _skip_guards(net, args, kwargs, dynamic),
         **_functions(net, dynamic),
         "eager, with gradients": Variant(net, "y = net({passed})"),
     }
@@ -171,22 +172,25 @@ def _reduce_overhead(net: Any, options: Kwargs) -> Variant:
     return replace(way, run=N_("it needs CUDA graphs, and there is no CUDA device"))
 
 
-def _skip_guards(net: Any, options: Kwargs) -> Variant:
-    """torch.compile without the check whether a program fits the call."""
+def _skip_guards(net: Any, args: Args, kwargs: Kwargs, options: Kwargs) -> Variant:
+    """torch.compile without the check whether a program fits; we look at the arguments alone."""
     by_hand = '{{"guard_filter_fn": torch.compiler.skip_all_guards_unsafe}}'
     code = f"fast = torch.compile(net, options={by_hand})\n{_RUN}"
     skip = getattr(torch.compiler, "skip_all_guards_unsafe", None)
     if skip is None:
         return Variant(N_("this version of PyTorch cannot skip guards"), code)
-    return replace(_compiled(net, **options, options={"guard_filter_fn": skip}), code=code)
+    only = partial(ahead.Checked, args=args, kwargs=kwargs)
+    way = _compiled(net, only, **options, options={"guard_filter_fn": skip})
+    return replace(way, code=code)
 
 
-def _compiled(net: Function, **options: Any) -> Variant:
+def _compiled(net: Function, wrap: Function = lambda run: run, **options: Any) -> Variant:
     """torch.compile with these options, unless it needs a compiler that is not there."""
     given = "".join(f", {name}={value!r}" for name, value in options.items())
 
     def build() -> WithCompilerNote:
-        before, run = private.graphs_made(), private.without_gradients(compiled(net, **options))
+        before = private.graphs_made()
+        run = wrap(private.without_gradients(compiled(net, **options)))
 
         def note() -> str:
             has_made_none = private.APART and private.graphs_made() == before
