@@ -317,6 +317,7 @@ def open_strangers_session(folder: Path) -> Any:
     Raises:
         UnsupportedArtifactError: There are functions in the file.
     """
+    require("onnxruntime", "onnx")
     model = require("onnx", "onnx").load(folder / "model.onnx", load_external_data=False)
     if model.functions:
         text = _(
