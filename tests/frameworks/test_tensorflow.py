@@ -86,6 +86,13 @@ def test_litert_is_another_runtime_that_takes_and_returns_structures(monkeypatch
     assert "litert" not in variants(tf.nn.relu, X).by_name
 
 
+def test_litert_refuses_a_number_that_is_not_the_one_in_its_program():
+    way = variants(lambda x, factor: x * factor, X, 2.0)["litert"]
+    np.testing.assert_array_equal(way(X, 2.0), X * 2)
+    with pytest.raises(ArgumentError, match=r"2\.0\)\. Received: .*3\.0\)"):
+        way(X, 3.0)
+
+
 def test_litert_takes_what_keras_takes():
     net = tf.keras.Sequential([tf.keras.Input((4,)), dense(2)])
     x = np.ones((3, 4), np.float32)

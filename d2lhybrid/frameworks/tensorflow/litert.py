@@ -1,15 +1,17 @@
 """A model that TensorFlow's converter writes for LiteRT, another runtime, which runs on the CPU."""
 
 import os
+from itertools import filterfalse
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-from d2lhybrid.core.errors import CannotBuildError, brief
+from d2lhybrid.core.errors import ArgumentError, CannotBuildError, brief
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.output import quiet
 from d2lhybrid.core.toolchain import import_uninterrupted, why_not_installed
+from d2lhybrid.core.usage import described
 from d2lhybrid.frameworks.tensorflow import device
 from d2lhybrid.frameworks.variant import Args, DeferredBuild, Function, Kwargs
 
@@ -42,7 +44,7 @@ def build(trace: Function, args: Args, kwargs: Kwargs) -> DeferredBuild:
         with quiet():
             interpreter = package.Interpreter(model_content=content, num_threads=threads())
             interpreter.allocate_tensors()
-        return _Model(interpreter, (*kwargs,), structure)
+        return _Model(interpreter, args, kwargs, structure)
 
     return DeferredBuild(convert, load)
 
@@ -64,21 +66,35 @@ def _converted(converter: Any) -> bytes:
 class _Model:
     """An interpreter, called as the model is."""
 
-    def __init__(self, interpreter: Any, keywords: tuple[str, ...], structure: Any) -> None:
-        self._interpreter, self._keywords, self._structure = interpreter, keywords, structure
+    def __init__(self, interpreter: Any, args: Args, kwargs: Kwargs, structure: Any) -> None:
+        """`args` and `kwargs` are those that it was converted for."""
+        self._interpreter, self._structure = interpreter, structure
+        self._args, self._kwargs = args, kwargs
+        self._constants = [*filterfalse(is_input, self._flat(args, kwargs))]
         self._inputs = [given["index"] for given in interpreter.get_input_details()]
         self._outputs = [result["index"] for result in interpreter.get_output_details()]
         if len(self._outputs) != len(tf.nest.flatten(structure)):
             raise CannotBuildError(_("it only supports models that return tensors"))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        named = [kwargs[name] for name in self._keywords]
-        tensors = filter(is_input, tf.nest.flatten((args, named)))
-        for index, tensor in zip(self._inputs, tensors, strict=True):
+        leaves = self._flat(args, kwargs)
+        if [*filterfalse(is_input, leaves)] != self._constants:
+            text = _(
+                "Expected arguments like those that this was compiled for: ({expected}). Received: "
+                "({received})."
+            )
+            expected, received = described(self._args, self._kwargs), described(args, kwargs)
+            raise ArgumentError(text.format(expected=expected, received=received))
+        for index, tensor in zip(self._inputs, filter(is_input, leaves), strict=True):
             self._interpreter.set_tensor(index, tensor)
         self._interpreter.invoke()
         arrays = [self._interpreter.get_tensor(index) for index in self._outputs]
         return tf.nest.pack_sequence_as(self._structure, arrays)
+
+    def _flat(self, args: Args, kwargs: Kwargs) -> list[Any]:
+        """The leaves of the arguments, in the order of the example."""
+        leaves: list[Any] = tf.nest.flatten((args, [kwargs[name] for name in self._kwargs]))
+        return leaves
 
 
 def is_input(leaf: Any) -> bool:

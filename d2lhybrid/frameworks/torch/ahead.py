@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from d2lhybrid.core.errors import ArgumentError, CannotBuildError
-from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.i18n import gettext as _, sentences
 from d2lhybrid.core.toolchain import require, why_not_installed
 from d2lhybrid.core.usage import described
 from d2lhybrid.frameworks.torch import export, private
@@ -55,12 +55,16 @@ class Checked:
         if leaves is None or not all(map(_fits, leaves, self._leaves)):
             text = _(
                 "Expected arguments like those that this was compiled for: ({expected}). Received: "
-                "({received}). Dtypes, shapes, devices and numbers have to be the same, and the "
-                "strides as well if the example is part of a larger tensor."
+                "({received})."
+            )
+            rules = _(
+                "Dtypes, shapes, devices and numbers have to be the same, and the strides as well "
+                "if the example is part of a larger tensor."
             )
             expected = described(self._args, self._kwargs, detailed=True)
             received = described(args, kwargs, detailed=True)
-            raise ArgumentError(text.format(expected=expected, received=received))
+            text = text.format(expected=expected, received=received)
+            raise ArgumentError(sentences(text, rules))
         fitted: tuple[Args, Kwargs]
         fitted = self._structure.unflatten(map(_laid_out, leaves, self._leaves))
         return fitted
