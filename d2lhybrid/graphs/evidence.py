@@ -11,6 +11,9 @@ from d2lhybrid.graphs.stages import Node, Part, Stage
 
 Step = tuple[Part, ...]
 
+# XLA makes an iota in the shape in which it is used, under the name of what uses it.
+_NAMED_BY_USER = {"iota"}
+
 
 @dataclass(frozen=True)
 class Match:
@@ -49,9 +52,10 @@ def gather(stage: Stage, steps: Sequence[Step], layout_ops: Collection[str]) -> 
     for step in steps:
         for kind, origins in step:
             candidates = frozenset(name for name in origins if kind in lowered.get(name, ()))
-            if origins and not candidates:
+            is_moved = kind in _NAMED_BY_USER and not candidates
+            if origins and not candidates and not is_moved:
                 replaced |= origins
-            else:
+            elif origins or kind != "copy":  # compilers insert copies that nobody recorded
                 matches.setdefault(kind, []).append(Match(candidates, step))
     for kind, of_kind in matches.items():
         matches[kind] = _with_guesses(kind, of_kind, lowered, equals)
@@ -82,7 +86,7 @@ def _needed(stage: Stage) -> set[str]:
     for node in reversed(stage.nodes):
         if node.name in needed:
             needed.update(node.inputs)
-    return needed
+    return needed.difference(node.name for node in stage.nodes if node.is_dead)
 
 
 def _equal_nodes(nodes: Sequence[Node]) -> dict[str, tuple[str, ...]]:

@@ -98,14 +98,11 @@ def _dropped(operation: _Operation, evidence: Evidence) -> str:
     return "" if operation.node.name in evidence.lowered else DROPPED
 
 
-def _folded_to_broadcast(operation: _Operation, evidence: Evidence) -> str:
-    """It computes a constant, and the compiler gets only the value, broadcast to its shape."""
-    node = operation.node
-    computes_constant = operation.has_constant_inputs and not node.has_effect
-    only_broadcast = bool(operation.kinds) and operation.kinds <= evidence.layout_ops
-    if computes_constant and only_broadcast and node.operation not in evidence.layout_ops:
-        return FOLDED
-    return ""
+def _folded_before(operation: _Operation, evidence: Evidence) -> str:
+    """It computes a constant, and the compiler gets only the value."""
+    computes_constant = operation.has_constant_inputs and not operation.node.has_effect
+    is_layout = operation.node.operation in evidence.layout_ops
+    return FOLDED if computes_constant and not operation.kinds and not is_layout else ""
 
 
 def _runs(operation: _Operation, evidence: Evidence) -> str:
@@ -145,12 +142,7 @@ def _folded(operation: _Operation, _evidence: Evidence) -> str:
     return FOLDED if operation.has_constant_inputs else ""
 
 
-def _returns_input(operation: _Operation, _evidence: Evidence) -> str:
-    """It is lowered to nothing, such as dropout in inference: its result is its input."""
-    return FREE if operation.node.may_return_input and not operation.kinds else ""
-
-
-_RULES = (_dropped, _folded_to_broadcast, _runs, _rewritten, _free, _folded, _returns_input)
+_RULES = (_dropped, _folded_before, _runs, _rewritten, _free, _folded)
 
 
 def _fates(evidence: Evidence) -> dict[str, str]:

@@ -45,18 +45,34 @@ class _Instruction:
 _Module = Mapping[str, Sequence[_Instruction]]
 
 
-def lowered_ops(text: str, names: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """The operations that XLA gets for each of `names`, from a module before XLA's passes."""
+def lowered_ops(
+    text: str, names: Collection[str], layout_names: Collection[str]
+) -> dict[str, tuple[str, ...]]:
+    """The operations that XLA gets for each of `names`, from a module before XLA's passes.
+
+    To broadcast a constant is no operation, unless it is for one of `layout_names`: what computes
+    something else has become that constant.
+    """
     module = _parse(text)
+    constants = {op.name for of in module.values() for op in of if op.operation == "constant"}
     by_name: dict[str, list[_Instruction]] = {}
     for instruction in module[""]:
         for name in _origins(instruction, names):
-            by_name.setdefault(name, []).extend(_inlined(instruction, module))
-    operations = {
+            by_name.setdefault(name, []).extend(
+                op
+                for op in _inlined(instruction, module)
+                if name in layout_names or not _is_broadcast(op, constants)
+            )
+    return {
         name: tuple(instruction.operation for instruction in _that_count(instructions))
         for name, instructions in by_name.items()
     }
-    return {name: of_name for name, of_name in operations.items() if of_name}
+
+
+def _is_broadcast(instruction: _Instruction, constants: Collection[str]) -> bool:
+    """Does it broadcast one of the constants?"""
+    is_broadcast = instruction.operation == "broadcast"
+    return is_broadcast and instruction.operands.split("%")[-1] in constants
 
 
 def read_stage(title: str, text: str, names: Collection[str]) -> Stage:

@@ -28,10 +28,9 @@ class Node:
     before that it computes, as far as the compiler noted them. ``parts``: what runs as this one
     step. ``lowered_to``: the operations that the compiler lowers it to, in the words of the last
     stage; None where these have the same word for it. ``has_effect``: it does more than compute a
-    result from its inputs, such as print or draw a random number. ``may_return_input``: its result
-    may be one of its inputs, so the result exists even if it is lowered to nothing. ``fate``: what
-    becomes of it until the last stage, one of `d2lhybrid.graphs.fates`; empty where there is no
-    operation.
+    result from its inputs, such as print or draw a random number. ``is_dead``: the compiler found
+    that no result depends on it, though the graph has a path to one. ``fate``: what becomes of it
+    until the last stage, one of `d2lhybrid.graphs.fates`; empty where there is no operation.
     """
 
     name: str
@@ -42,7 +41,7 @@ class Node:
     parts: tuple[Part, ...] = ()
     lowered_to: tuple[str, ...] | None = None
     has_effect: bool = False
-    may_return_input: bool = True
+    is_dead: bool = False
     fate: str = ""
 
     @property

@@ -36,6 +36,13 @@ OPERATIONS = {
     "mean": (1, lambda x: x - tf.reduce_mean(x, 1, keepdims=True)),
     "dense": (1, lambda x: tf.nn.relu(tf.nn.bias_add(tf.matmul(x, tf.ones((8, 8))), x[0]))),
     "softmax": (1, tf.nn.softmax),
+    "range": (1, lambda x: x * tf.range(8.0)),
+    "odd": (1, lambda x: x * tf.range(1.0, 17.0, 2.0)),
+    "one_hot": (1, lambda x: tf.one_hot(tf.range(8), 8) @ x),
+    "lookup": (1, lambda x: tf.one_hot(tf.argmax(x, 1), 8) @ x),
+    "mask": (1, lambda x: tf.where(tf.range(8)[:, None] >= tf.range(8), x, 0.0)),
+    "half": (1, lambda x: tf.concat([tf.tanh(x), tf.exp(x)], 1)[:, :8]),
+    "clip": (1, lambda x: tf.clip_by_value(x, 0.0, 6.0)),
     "top_k": (1, lambda x: tf.math.top_k(x, 8).values),
     "ones": (0, lambda: tf.ones((8, 8)) * 2 * 3),
     "variable": (0, lambda: tf.convert_to_tensor(VARIABLE)),
@@ -47,7 +54,7 @@ OPERATIONS = {
 }
 EFFECTS = {"random", "store"}
 WORDS = {name.capitalize(): word for name, word in HLO.items()}
-WORDS |= {"MatMul": "dot", "Cumsum": "reduce-window", "ReverseV2": "reverse"}
+WORDS |= {"Range": "iota", "MatMul": "dot", "Cumsum": "reduce-window", "ReverseV2": "reverse"}
 
 
 def optimized(function):

@@ -15,10 +15,17 @@ from d2lhybrid import graph
 
 INPUTS = [torch.linspace(-1, 1, 64).reshape(8, 8) * scale for scale in (1, 2, 3)]
 
+KERNELS = torch.linspace(-1, 1, 144).reshape(4, 4, 3, 3)
+
 
 def repeated(x):
     test, step = (lambda at, x: at < 3), (lambda at, x: (at + 1, x.cos()))
-    return torch._higher_order_ops.while_loop(test, step, (torch.tensor(0), x))[1]
+    written = x * 1  # what repeats a row would not keep its strides
+    return torch._higher_order_ops.while_loop(test, step, (torch.tensor(0), written))[1]
+
+
+def convolved(x):
+    return F.conv2d(x.reshape(1, 4, 4, 4), KERNELS, padding=1).reshape(8, 8)
 
 
 def added(x):
@@ -31,6 +38,15 @@ OPERATIONS = {
     **named(torch, 1, "sin cos tanh exp abs sigmoid erf relu square neg"),
     **named(torch, 2, "add sub mul maximum matmul"),
     "div": (1, lambda x: x / 4.0),
+    "conv": (1, convolved),
+    "eval_dropout": (1, lambda x: F.dropout(convolved(x), 0.5, training=False)),
+    "clamp": (1, lambda x: x.clamp(0, 6).clamp(0, 6)),
+    "half": (1, lambda x: torch.cat([x.sin(), x.cos()], 1)[:, :8]),
+    "columns": (1, lambda x: x * torch.arange(8.0)),
+    "mask": (1, lambda x: x.masked_fill(torch.ones(8, 8).tril() == 0, 0.0)),
+    "one_hot": (1, lambda x: F.one_hot(torch.arange(8), 8).float() @ x),
+    "scatter": (1, lambda x: torch.zeros(8, 8).scatter_(1, x.argmax(1, keepdim=True), 1.0)),
+    "contiguous": (1, lambda x: x.t().contiguous()),
     "one": (1, lambda x: x * 1),
     "zero": (1, lambda x: x + 0),
     "clone": (1, lambda x: x.clone()),
@@ -59,7 +75,8 @@ OPERATIONS = {
 EFFECTS = {"rand", "normal", "dropout"}
 _STD = ("sin", "cos", "tanh", "exp", "abs", "erf")
 _CALLED = ("cumsum", "sort", "cond", "while_loop")
-WORDS = {name: name for name in (*_STD, *_CALLED, "sum", "neg")}
+WORDS = {name: name for name in (*_STD, *_CALLED, "sum", "neg", "conv2d")}
+WORDS |= {"clone": "copy", "contiguous": "copy", "aten.clone.default": "copy"}
 WORDS |= {"matmul": "mm", "linear": "mm", "truediv": "/", "div": "/", "maximum": "max"}
 WORDS |= {"add": "+", "sub": "-", "mul": "*"}
 WORDS |= {f"aten.{name}.default": name for name in (*_STD, "cumsum", "sort", "mm")}
@@ -72,6 +89,8 @@ _WRITTEN = {
     "sum": r"tmp_acc\d+ = tmp_acc\d+ \+|cascade_sum_combine|welford_combine",
     "mm": r"extern_kernels\.(add)?mm\(",
     "cumsum": r"aten\.cumsum\.default\(",
+    "conv2d": r"extern_kernels\.convolution\(",
+    "copy": r"auto (tmp\d+) = \w+_ptr\d+\[.*\];\s+\w*out_ptr\d+\[.*\] = \1;",
     "sort": r"aten\.sort\.stable\(",
     "cond": r"if \w+\.item\(\):",
     "while_loop": r"while should_loop:",
@@ -103,6 +122,10 @@ def programs(function):
         torch.compile(function)(*INPUTS)
     text, count = "".join(written), Counter()
     for name, inside in [*_KERNEL.findall(text), (None, _KERNEL.sub("", text))]:
+        calls = text.count(f"{name}(") if name else 1
+        # What is named so brings the arguments of a convolution into its order.
+        is_order = re.fullmatch(r"cpp_fused_convolution_(view_|t_)*\d+", name or "")
         for word, how in _WRITTEN.items():
-            count[word] += len(re.findall(how, inside)) * (text.count(f"{name}(") if name else 1)
+            if not (is_order and word == "copy"):
+                count[word] += len(re.findall(how, inside)) * calls
     yield picture, count

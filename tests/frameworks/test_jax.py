@@ -185,7 +185,24 @@ def test_fates_of_what_xla_moves_and_of_what_jax_leaves_out():
     assert flipped.fates["slice"] == "fused"  # with the reverse, which XLA notes as the slice's
     branch = jax.vmap(lambda row: jax.lax.cond(row.sum() > 0, jnp.sin, jnp.cos, row))
     fates = graph(branch, X).fates
-    assert (fates["eq"], fates["eq_1"], fates["stop_gradient"]) == (*["rewritten"] * 2, "free")
+    assert (fates["eq"], fates["eq_1"], fates["stop_gradient"]) == ("dropped", "dropped", "free")
+
+
+def test_what_xla_removes_before_its_passes_is_dropped_or_rewritten():
+    for function in (
+        lambda x: jnp.where(True, jnp.sin(x), jnp.cos(x)),
+        lambda x: jnp.concatenate([jnp.sin(x), jnp.cos(x)], 1)[:, : x.shape[1]],
+        lambda x: jax.lax.sort((jnp.sin(x), jnp.cos(x)), num_keys=1)[0],
+    ):
+        fates = graph(function, X).fates
+        assert (fates["sin"], fates["cos"]) == ("kept", "dropped")
+        assert "free" not in fates.values()
+    assert graph(lambda x: x + x**0, X).fates == {"integer_pow": "rewritten", "add": "kept"}
+
+
+def test_an_iota_that_runs_in_a_step_is_not_folded():
+    fates = graph(lambda x: x * jnp.arange(float(X.shape[1])), X).fates
+    assert (fates["iota"], fates["mul"]) == ("fused", "fused")
 
 
 def test_variants_of_what_is_compiled_and_of_static_arguments():

@@ -364,6 +364,19 @@ def test_arithmetic_of_which_the_trace_is_lost_is_not_free():
     assert "truediv" in [one.kind for step in after.stages[-1].operations for one in step.parts]
 
 
+def test_copies_for_a_convolution_are_not_taken_for_recorded_ones():
+    images = torch.ones(1, 3, 6, 6)
+    net = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU(), torch.nn.Dropout()).eval()
+    with torch.no_grad():
+        assert [*graph(net, images).fates.values()] == ["kept", "kept", "free"]
+        assert graph(lambda x: x.clone(), images).fates == {"clone": "kept"}
+
+
+def test_what_only_gives_a_shape_is_not_free():
+    fates = graph(lambda x: torch.rand_like(x @ x.t()), X).fates
+    assert fates["matmul"] == "rewritten"
+
+
 def test_a_graph_says_that_a_break_ends_it():
     def found(x):
         return torch.nonzero(x > 0)

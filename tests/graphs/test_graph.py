@@ -179,6 +179,21 @@ CASES = {
         program(step("k", part("sin")), step("l", part("sin"), part("f", "y"))),
         {"a": "rewritten", "b": "rewritten", "y": "fused"},
     ),
+    "what a compiler finds to be dead is dropped, and what it uses is not": (
+        recorded(op("a", "sin", "x"), op("b", "cos", "a", is_dead=True), op("y", "f", "a", "b")),
+        program(step("a", part("sin", "a")), step("y", part("f", "y"))),
+        {"a": "kept", "b": "dropped", "y": "kept"},
+    ),
+    "a copy that runs without a note is none that was recorded": (
+        recorded(op("a", "turn", "x", lowered_to=("copy",)), op("y", "f", "a")),
+        program(step("k", part("copy")), step("y", part("f", "y"))),
+        {"a": "rewritten", "y": "kept"},
+    ),
+    "an iota runs under the name of what uses it": (
+        recorded(op("a", "iota"), op("y", "mul", "x", "a")),
+        program(step("k", part("iota", "y"), part("mul", "y"))),
+        {"a": "fused", "y": "fused"},
+    ),
 }
 
 

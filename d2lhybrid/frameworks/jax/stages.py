@@ -3,7 +3,7 @@
 import inspect
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,14 +21,46 @@ from d2lhybrid.graphs.stages import Node, Stage, describe_constant
 _HOLDERS = dict.fromkeys(("closed_call", "custom_jvp_call", "custom_vjp_call"), "call_jaxpr")
 _HOLDERS |= {"jit": "jaxpr", "remat2": "jaxpr"}
 _CONTROL_FLOW = {"cond", "scan", "while"}
-_LAYOUT_OPS = LAYOUT_OPS | {"broadcast_in_dim", "squeeze"}
+_LAYOUT_OPS = LAYOUT_OPS | {"broadcast_in_dim", "squeeze", "stop_gradient"}
 
 # A value in a trace, with the names of the nodes that are drawn for it; none for a literal.
 _Value = tuple[Any, tuple[str, ...]]
 
 
 def stages_of(closed: Any) -> tuple[Stage, ...]:
-    """The stages of a closed jaxpr, with fates; this compiles it."""
+    """The stages of a closed jaxpr, with fates; this compiles it.
+
+    A function that is held, such as ``jnp.clip``, is compiled where it is called. XLA simplifies it
+    alone first, so the program of a call may differ: two clamps for one ``clip`` of another.
+    """
+    recorder, output_names, lowered = _recorded(closed)
+    names = {node.name for node in recorder.nodes if node.operation}
+    layout = {node.name for node in recorder.nodes if node.operation in _LAYOUT_OPS}
+
+    def ops_of(lowered: Any) -> dict[str, tuple[str, ...]]:
+        text = lowered.as_text(dialect="hlo", debug_info=True)
+        return dict.fromkeys(names, ()) | lowered_ops(text, names, layout)
+
+    by_name = ops_of(lowered)
+    absent = [name for name in by_name if name not in layout and not by_name[name]]
+    # What XLA gets only if its result is an output is dead, though a simplification hides it.
+    if_output = ops_of(_recorded(closed, absent)[2]) if absent else {}
+    dead = {name for name in absent if not LAYOUT_OPS.issuperset(if_output[name])}
+    nodes = tuple(
+        replace(node, lowered_to=_lowered_to(node, by_name), is_dead=node.name in dead)
+        for node in recorder.nodes
+    )
+    left = read_stage(_("as XLA leaves it"), lowered.compile().as_text(), names)
+    return decide_fates((Stage(_("traced"), nodes, output_names), left), _LAYOUT_OPS)
+
+
+def _recorded(
+    closed: Any, more_outputs: Collection[str] = ()
+) -> tuple["_Recorder", tuple[str, ...], Any]:
+    """The nodes of a closed jaxpr, the names of its outputs, and what XLA gets for it.
+
+    `more_outputs`: nodes whose results are outputs as well.
+    """
     recorder = _Recorder()
     inputs = [recorder.add(_input_name(path)) for path in private.input_paths(closed.jaxpr)]
     outputs: list[_Value] = []
@@ -36,19 +68,15 @@ def stages_of(closed: Any) -> tuple[Stage, ...]:
     def run(*arrays: Any) -> list[Any]:
         values = [(array, (name,)) for array, name in zip(arrays, inputs, strict=True)]
         outputs.extend(recorder.run(closed, values))
-        return [value for value, _names in outputs]
+        results = [result for name in more_outputs for result in recorder.results[name]]
+        return [*(value for value, _names in outputs), *results]
 
     kind = inspect.Parameter.POSITIONAL_ONLY  # for XLA to call its parameters as we do
     signature = inspect.Signature([inspect.Parameter(name, kind) for name in inputs])
     run.__signature__ = signature  # type: ignore[attr-defined]
     args = (jax.ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in closed.in_avals)
     lowered = jax.jit(run).lower(*args)
-    names = {node.name for node in recorder.nodes if node.operation}
-    by_name = lowered_ops(lowered.as_text(dialect="hlo", debug_info=True), names)
-    nodes = tuple(replace(node, lowered_to=_lowered_to(node, by_name)) for node in recorder.nodes)
-    output_names = tuple(name for _value, names in outputs for name in names)
-    left = read_stage(_("as XLA leaves it"), lowered.compile().as_text(), names)
-    return decide_fates((Stage(_("traced"), nodes, output_names), left), _LAYOUT_OPS)
+    return recorder, tuple(name for _value, names in outputs for name in names), lowered
 
 
 def _lowered_to(node: Node, by_name: Mapping[str, tuple[str, ...]]) -> tuple[str, ...] | None:
@@ -57,7 +85,7 @@ def _lowered_to(node: Node, by_name: Mapping[str, tuple[str, ...]]) -> tuple[str
     JAX resolves some control flow itself, such as a loop of one turn. Then XLA gets what is in it,
     and nothing is known of the node.
     """
-    operations = by_name.get(node.name, ())
+    operations = by_name.get(node.name, ())  # inputs and constants have none
     is_resolved = node.operation in _CONTROL_FLOW and CONTROL_FLOW.isdisjoint(operations)
     return None if is_resolved else operations
 
@@ -70,6 +98,7 @@ class _Recorder:
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
+        self.results: dict[str, list[Any]] = {}  # of each equation, by the name of its node
         self._uses: Counter[str] = Counter()  # of each name
 
     def add(self, wanted: str, **facts: Any) -> str:
@@ -120,18 +149,17 @@ class _Recorder:
         }
         literals = {at: str(value) for at, (value, names) in enumerate(operands) if not names}
         result_types = [str(variable.aval) for variable in equation.outvars]
-        input_types = [atom.aval for atom in equation.invars]
         name = self.add(
             kind,
             operation=kind,
             inputs=tuple(name for _value, names in operands for name in names),
             attributes=f"{result_types} {equation.params} {literals}",
             has_effect=bool(equation.effects),
-            may_return_input=any(result.aval in input_types for result in equation.outvars[:1]),
         )
         alone = Jaxpr((), list(variables), equation.outvars, [equation], equation.effects)
         with jax.named_scope(name):
             results = jaxpr_as_fun(ClosedJaxpr(alone, ()))(*variables.values())
+        self.results[name] = results
         return [(result, (name,)) for result in results]
 
 

@@ -18,6 +18,7 @@ from d2lhybrid.graphs.stages import Node, Part, Stage, describe_constant
 _INPUTS = {"Placeholder", "_Arg", "_DeviceArg"}
 _RESULTS = {"_Retval", "_DeviceRetval"}
 _NO_WORK = _RESULTS | {"NoOp"}
+_LOWERED_TO = {"Range": ("iota",)}  # which XLA makes of the constant that it gets for it
 _READS = {"ReadVariableOp", "VarHandleOp"}  # to read what is stored changes nothing
 _LAYOUT_OPS = hlo.LAYOUT_OPS | {"ExpandDims", "Identity", "IdentityN", "ReadVariableOp"}
 _LAYOUT_OPS |= {"Reshape", "Snapshot", "Squeeze", "StopGradient", "Transpose"}
@@ -60,8 +61,12 @@ def stages_by_xla(concrete: Any, compiler_ir: Callable[..., str]) -> tuple[Stage
     """The stages of a trace that XLA compiles; `compiler_ir` gives its HLO."""
     traced = _traced(concrete)
     names = {node.name for node in traced.operations}
-    lowered_ops = hlo.lowered_ops(compiler_ir(stage="hlo"), names)
-    nodes = tuple(replace(node, lowered_to=lowered_ops.get(node.name)) for node in traced.nodes)
+    layout = {node.name for node in traced.operations if node.operation in _LAYOUT_OPS}
+    lowered_ops = hlo.lowered_ops(compiler_ir(stage="hlo"), names, layout)
+    nodes = tuple(
+        replace(node, lowered_to=lowered_ops.get(node.name, _LOWERED_TO.get(node.operation)))
+        for node in traced.nodes
+    )
     left = hlo.read_stage(_("as XLA leaves it"), compiler_ir(stage="optimized_hlo"), names)
     return decide_fates([replace(traced, nodes=nodes), left], _LAYOUT_OPS)
 

@@ -212,6 +212,20 @@ def is_inductor_operation(name: str) -> bool:
     return hasattr(torch._inductor.ops_handler.OpsHandler, name)
 
 
+def returns_input(node: Any) -> bool:
+    """Does a recorded node return its input, a view of it, or a number that is read from it?"""
+    results, sources = _example_tensors([node]), _example_tensors(node.all_input_nodes)
+    if not results:
+        return not is_inductor_operation(operation_name(node))
+    return any(torch._C._is_alias_of(result, source) for result in results for source in sources)
+
+
+def _example_tensors(nodes: Sequence[Any]) -> list[torch.Tensor]:
+    """The tensors with which TorchDynamo recorded the results of nodes."""
+    leaves = torch.utils._pytree.tree_leaves([node.meta.get("example_value") for node in nodes])
+    return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+
+
 def has_effect(node: Any) -> bool:
     """Does a node draw random numbers, print, or write to its inputs? Or one in its branches?"""
     if node.op in ("placeholder", "output", "get_attr"):

@@ -133,10 +133,10 @@ def _facts_of_recorded(node: Any, plan: inductor.Plan) -> dict[str, Any]:
     else:
         lowers_to_effect = inductor.draws_random_numbers(operation)
     writes = operation in _IN_PLACE or operation == operation.strip("_") + "_"  # such as add_
+    nothing = ("alias",) if inductor.returns_input(node) else ()  # else the trace is lost
     return {
-        "lowered_to": computed or kinds,
+        "lowered_to": computed or kinds or nothing,
         "has_effect": lowers_to_effect or writes or inductor.has_effect(node),
-        "may_return_input": not inductor.is_inductor_operation(operation),
     }
 
 
