@@ -129,6 +129,15 @@ def test_xla_is_never_handed_strings():
             v[name](x)
 
 
+def test_a_range_that_xla_computes_in_a_step_is_not_folded():
+    def scaled(numbers, x):
+        return x * tf.range(*numbers)
+
+    for numbers, fate in (((0.0, 3.0), "fused"), ((1.0, 7.0, 2.0), "folded")):  # a constant
+        function = tf.function(partial(scaled, numbers), jit_compile=True)
+        assert graph(function, X).fates["range"] == fate
+
+
 def test_calls_into_python_are_found_in_branches():
     def model(x):
         y = tf.py_function(np.sign, [x], tf.float32)  # here
