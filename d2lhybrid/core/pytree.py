@@ -75,7 +75,8 @@ def children(value: Any) -> dict[Any, Any] | None:
         fields = dataclasses.fields(cls)
     else:
         return None
-    return {field.name: getattr(value, field.name) for field in fields}
+    named = [field.name for field in fields if hasattr(value, field.name)]  # one may not be set yet
+    return {name: getattr(value, name) for name in named}
 
 
 def tensors_in_attributes(

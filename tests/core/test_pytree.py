@@ -1,6 +1,7 @@
 """Structures that hold themselves, or are deeper than anybody means."""
 
 from contextlib import suppress
+from dataclasses import dataclass, field
 
 import pytest
 import torch
@@ -61,6 +62,20 @@ def test_the_error_says_what_is_wrong():
         list(leaves(in_itself()))
     shared = [1, 2]
     assert [leaf for _path, leaf in leaves([shared, (shared, shared)])] == [1, 2] * 3
+
+
+def test_a_field_of_a_dataclass_that_is_not_set_yet_is_left_out():
+    @dataclass
+    class Scaled:
+        factor: float
+        last: object = field(init=False)
+
+        def __call__(self, x):
+            return {"inside": Scaled(x * self.factor)}
+
+    assert [path for path, _leaf in leaves(Scaled(2.0), "net")] == ["net['factor']"]
+    ways = {"a": Scaled(2.0), "b": Scaled(2.0)}
+    assert list(compare(ways, torch.ones(2), time_limit=0.01, progress=False)) == ["a", "b"]
 
 
 def test_a_tensor_in_two_places_is_held_twice_and_a_list_in_itself_once():

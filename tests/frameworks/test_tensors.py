@@ -85,6 +85,7 @@ def test_sparse_and_small_outputs():
     tensor = torch.tensor(dense)
     for value in (
         *(tensor.to_sparse(), tensor.to_sparse_csr(), tensor.to(torch.float8_e4m3fn)),
+        torch.quantize_per_tensor(tensor, 1.0, 0, torch.qint8),
         *(tf.sparse.from_dense(dense), tf.ragged.constant([[0.0, 2.0], [0.0]])),
         jax.numpy.array(dense, "float8_e4m3fn"),
     ):
