@@ -6,6 +6,7 @@ import os
 import pickle
 import random
 import warnings
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -125,6 +126,181 @@ def test_a_verb_leaves_everything_as_it_was(verb, made, tmp_path):
     *after, found = seen(state)
     assert after == before
     assert found == found | levels  # those of modules imported meanwhile are new
+
+
+def keep(net, y):
+    """What a call of these models changes in them: a tensor, a count, a list, a dictionary."""
+    net.kept, net.calls = y, net.calls + 1
+    net.seen.append(y)
+    net.by_name["y"] = y
+    return y
+
+
+def start(net):
+    net.kept, net.calls, net.seen, net.by_name = None, 0, [], {}
+    return net
+
+
+def torch_keeping():
+    import torch
+
+    class Net(torch.nn.Linear):
+        def forward(self, x):
+            y = super().forward(x)
+            keep(self, y.detach() if self.kept is None else y.detach() + 0 * self.kept)
+            return y
+
+    return start(Net(3, 2)).eval(), torch.from_numpy(X)
+
+
+def tensorflow_keeping():
+    import tensorflow as tf
+
+    class Net(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = tf.Variable(tf.ones((3, 2)))
+
+        def __call__(self, x):
+            y = x @ self.weight
+            return keep(self, y if self.kept is None else y + 0 * self.kept)
+
+    return start(Net()), tf.constant(X)
+
+
+def keras_keeping():
+    import tensorflow as tf
+
+    class Net(tf.keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.dense = tf.keras.layers.Dense(2)
+
+        def build(self, shape):
+            self.dense.build(shape)
+
+        def call(self, x):
+            y = self.dense(x)
+            return keep(self, y if self.kept is None else y + 0 * self.kept)
+
+    return start(Net()), tf.constant(X)
+
+
+def jax_keeping():
+    import jax.numpy as jnp
+
+    class Net:
+        def __call__(self, x):
+            y = x @ jnp.ones((3, 2))
+            return keep(self, y if self.kept is None else y + 0 * self.kept)
+
+    return start(Net()), jnp.asarray(X)
+
+
+def nnx_keeping():
+    import jax.numpy as jnp
+    from flax import nnx
+
+    class Net(nnx.Module):
+        def __init__(self):
+            self.linear, self.sown = nnx.Linear(3, 2, rngs=nnx.Rngs(0)), nnx.Intermediate(())
+            self.kept, self.calls = nnx.data(None), 0
+            self.seen, self.by_name = nnx.data([]), nnx.data({})
+
+        def __call__(self, x):
+            y = self.linear(x)
+            self.sow(nnx.Intermediate, "sown", y)
+            return keep(self, y)
+
+    return Net(), jnp.asarray(X)
+
+
+def mxnet_keeping():
+    mx = d2l.import_mxnet()
+    mx.npx.set_np()
+
+    class Net(mx.gluon.nn.HybridSequential):
+        def hybrid_forward(self, F, x):
+            return keep(self, self[0](x))
+
+    net = Net()
+    net.add(mx.gluon.nn.Dense(2))
+    net.initialize()
+    return start(net), mx.np.array(X)
+
+
+KEEPING = [
+    torch_keeping,
+    tensorflow_keeping,
+    keras_keeping,
+    jax_keeping,
+    nnx_keeping,
+    mxnet_keeping,
+]
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in ("training", "verify")])
+@pytest.mark.parametrize("make", KEEPING)
+def test_what_a_model_keeps_from_call_to_call_is_put_back(make, verb, tmp_path, monkeypatch):
+    monkeypatch.setattr(saving, "verify_in_subprocess", lambda folder: "")
+    net, x = make()
+    net(x)
+
+    def state():
+        sown = net.sown.get_value() if hasattr(net, "sown") else ()
+        kept = [*map(id, vars(net).values()), *map(id, net.seen), *map(id, sown)]
+        return kept, [*vars(net)], id(net.by_name["y"])
+
+    before = state()
+    with suppress(SaveError):  # what is sown
+        VERBS[verb](d2l.call(net, x), None, tmp_path / "a")
+    assert state() == before
+    net(x)
+
+
+@pytest.mark.parametrize(
+    ("make", "names"),
+    [
+        (tensorflow_keeping, ["eager", "tf.function", "concrete function"]),
+        (keras_keeping, ["eager", "tf.function", "predict"]),
+        (jax_keeping, ["eager", "jit", "compiled ahead"]),
+    ],
+)
+def test_a_compiler_leaves_no_tensor_where_the_next_eager_call_finds_it(make, names):
+    net, x = make()
+    ways = d2l.variants(net, x)
+    assert list(d2l.compare(ways.only(*names), x, time_limit=0.05, progress=False)) == names
+
+
+@pytest.mark.parametrize("make", [tensorflow_keeping, jax_keeping])
+def test_a_function_that_calls_a_model_leaves_no_tensor_of_a_trace_in_it(make):
+    net, x = make()
+    d2l.graph(lambda x: net(x), x)
+    net(x)
+
+
+def test_weights_that_a_first_call_creates_stay_and_its_tensors_go():
+    import tensorflow as tf
+    import torch
+
+    class Late(tf.keras.layers.Layer):
+        mask = kept = None
+
+        def build(self, shape):
+            self.weight, self.mask = self.add_weight((3, 2)), np.ones(2, np.float32)
+
+        def call(self, x):
+            self.kept = x @ self.weight * self.mask
+            return self.kept
+
+    late, lazy = Late(), torch.nn.LazyLinear(2)
+    d2l.graph(late, tf.constant(X))
+    (weight,) = late.weights
+    assert late.kept is None
+    late(tf.constant(X))
+    assert late.weights == [weight]
+    d2l.measure(lazy, torch.from_numpy(X), time_limit=0.01)
+    assert lazy(torch.from_numpy(X)).shape == (4, 2)
 
 
 @pytest.mark.parametrize("made", [torch_made, jax_made], indirect=True)

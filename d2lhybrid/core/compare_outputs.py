@@ -69,11 +69,17 @@ class Mismatch:
 
 
 def require_same(
-    label: str, reference: str, answer: Answer, expected: Answer, tolerance: float | None = None
+    label: str,
+    reference: str,
+    answer: Answer,
+    expected: Answer,
+    tolerance: float | None = None,
+    inference: str = "",
 ) -> None:
     """Raise DifferentAnswerError, with the largest difference, unless the two are the same.
 
-    They are two answers of one callable where `label` is the `reference`.
+    They are two answers of one callable where `label` is the `reference`; then `inference` is the
+    code that runs a model without dropout.
     """
     difference = mismatch(answer, expected, tolerance)
     if difference is None:
@@ -85,16 +91,16 @@ def require_same(
     if label == reference:
         text = _(
             "Expected {label!r} to give the same answer twice. Received: {difference}. If the "
-            "model is in training mode, so that dropout is random, call {eval} first. Otherwise "
-            "something in it samples, or keeps state from call to call: remove that, or pass {no}, "
-            "or a larger tolerance, such as {tolerance}. To compare training steps, use {training}."
+            "model is in training mode, dropout is random: write {inference}. Otherwise something "
+            "in it samples, or keeps state from call to call: remove that, or pass {no}, or a "
+            "larger tolerance, such as {tolerance}. To compare training steps, use {training}."
         )
     fields = {
         "difference": difference,
         "no": option("check", False),
         "tolerance": option("check", 0.01),
         "training": "training(net, loss, optimizer, batch)",
-        "eval": "net.eval()",
+        "inference": inference,
     }
     raise DifferentAnswerError(text.format(label=label, reference=reference, **fields))
 

@@ -31,6 +31,7 @@ from d2lhybrid.experiment.rounds import Rounds, StoppingRule
 from d2lhybrid.experiment.rows import Rows
 from d2lhybrid.experiment.sampler import Sampler
 from d2lhybrid.frameworks import copy_outputs, loaded
+from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.state import preserve_state
 
 WIDTH = 1.1  # a ratio's interval is clear enough to stop when its ends are closer than this
@@ -243,7 +244,8 @@ class Experiment:
                     output = sampler.call(1)
                 answer = copy_outputs(output)
             tolerance = None if self.check is True else self.check
-            require_same(sampler.label, self.baseline, answer, expected, tolerance)
+            inference = next((one.inference for one in sampler.waits_for), Framework.inference)
+            require_same(sampler.label, self.baseline, answer, expected, tolerance, inference)
 
         samplers = self.rounds.samplers
         others = [sampler for label, sampler in samplers.items() if label != self.baseline]

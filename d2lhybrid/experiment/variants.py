@@ -341,14 +341,15 @@ def variants(
     only once, such as loading kernels and giving layers their shapes.
 
     Your model stays as it was, even when ``compare`` and other functions run it: its mode,
-    parameters, averages and hybridization, and the random state, except that of MXNet and
-    ``tf.random``. A function that changes something when you call it, such as a training step,
-    still changes it; use ``training`` for that. "eager" is eager even if `net` was compiled. All
-    run without gradients, except PyTorch's "eager, with gradients" (`all`). Other runtimes are
-    included: "onnxruntime" for PyTorch and "litert" for TensorFlow, which run on the CPU.
-    ``.unavailable`` gives the reason for each that cannot be built on this machine, ``.deprecated``
-    names the ways that their makers have deprecated, ``.other_runtimes`` the other runtimes, and
-    ``.code`` shows how to write each by hand.
+    parameters, averages, attributes and hybridization, and the random state, except that of MXNet
+    and ``tf.random``. So does any object that you can call, but weights that a first call creates
+    stay. A function that changes something when you call it, such as a training step, still changes
+    it; use ``training`` for that. "eager" is eager even if `net` was compiled. All run without
+    gradients, except PyTorch's "eager, with gradients" (`all`). Other runtimes are included:
+    "onnxruntime" for PyTorch and "litert" for TensorFlow, which run on the CPU. ``.unavailable``
+    gives the reason for each that cannot be built on this machine, ``.deprecated`` names the ways
+    that their makers have deprecated, ``.other_runtimes`` the other runtimes, and ``.code`` shows
+    how to write each by hand.
 
     JAX compiles flags and texts into the program, as static arguments. It traces a Python integer,
     as ``jax.jit`` does, unless the code needs its value, such as in ``range(n)``: then integers

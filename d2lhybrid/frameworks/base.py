@@ -54,6 +54,8 @@ class Framework(ABC):
     conversions: ClassVar[frozenset[str]] = frozenset()
     # A function that makes a tensor of an array or a number, as users write it.
     converter: ClassVar[str] = ""
+    # How users run a model without dropout, as code.
+    inference: ClassVar[str] = "net.eval()"
     # What it writes and reads, by name, the best first; without importing it.
     formats: ClassVar[Mapping[str, Format]] = {}
 
@@ -220,11 +222,18 @@ class Framework(ABC):
 
     # Models
 
-    def snapshot(self, models: Sequence[Any]) -> Iterable[Callable[[], Any]]:
-        """Functions that put back what running models changes beside their output.
+    def classes(self) -> tuple[tuple[type, ...], tuple[type, ...]]:
+        """The classes of what models are made of: modules, and the weights that a call may create.
 
-        That is the framework's random state, where it can be read, and what its models among these
-        hold that is no weight, such as running means.
+        Every verb puts back the attributes of modules.
+        """
+        return (), ()
+
+    def snapshot(self, parts: Sequence[Any]) -> Iterable[Callable[[], Any]]:
+        """Functions that put back what running models changes beside output and attributes.
+
+        That is the framework's random state, where it can be read, and the numbers that the models
+        made of these parts count or average in, such as running means.
         """
         return ()
 

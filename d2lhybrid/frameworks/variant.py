@@ -4,7 +4,7 @@ import shutil
 import tempfile
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -154,9 +154,10 @@ class TrainingStep:
     So what it returns does not tell when it is done.
     """
 
-    def __init__(self, step: Function, stack: Function, random: tuple[str, ...] = ()) -> None:
-        """`stack` makes a tensor of the losses; `random` names the kinds of layers that drop."""
-        self._step, self._stack, self.random = step, stack, random
+    def __init__(self, step: Function, stack: Function, random: Iterable[Any] = ()) -> None:
+        """`stack` makes a tensor of the losses; `random` are the layers that drop."""
+        self._step, self._stack = step, stack
+        self.random = tuple(dict.fromkeys(type(layer).__name__ for layer in random))  # their kinds
         self._first: Any = None
 
     def once(self) -> Any:

@@ -277,7 +277,7 @@ def test_answers_are_compared_with_the_baseline_s(check, answer, kept):
         (
             np.random.default_rng(0).random,
             DifferentAnswerError,
-            r"random, call net\.eval.*tolerance.* training\(",
+            r"random: write net\.eval.*tolerance.* training\(",
         ),
         (iter([1, 1]).__next__, CallFailedError, "'a' to run.*StopIteration"),
         (DeferredBuild(raises), CannotBuildError, "'a' is not.*shapes cannot be multiplied"),

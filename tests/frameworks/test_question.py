@@ -1,11 +1,13 @@
 """What a comparison warns of: it measures something else than its reader asks."""
 
+import re
 import subprocess
 import sys
 
 import pytest
 
-from d2lhybrid import compare, training, variants
+from d2lhybrid import call, compare, import_mxnet, training, variants
+from d2lhybrid.errors import DifferentAnswerError
 from d2lhybrid.experiment.comparison import Comparison, Sweep
 
 QUICK = {"time_limit": 0.2, "check": False, "progress": False, "why": False}
@@ -61,18 +63,55 @@ def test_training_is_meant_to_be_in_training_mode():
     assert compare({"no layer minds": without}, x, **QUICK).warnings == ()
 
 
-def test_training_with_dropout_has_rows_whose_losses_are_not_compared():
+def torch_dropping():
     import torch
     from torch import nn
 
     net = nn.Sequential(nn.Linear(8, 16), nn.Dropout(0.1), nn.Linear(16, 3))
     batch = torch.randn(32, 8), torch.randint(0, 3, (32,))
-    steps = training(net, nn.CrossEntropyLoss(), torch.optim.AdamW(net.parameters()), batch)
-    ways = steps.only("eager", "torch.compile")
+    return net, nn.CrossEntropyLoss(), torch.optim.AdamW(net.parameters()), batch
+
+
+def keras_dropping():
+    import tensorflow as tf
+
+    keras = tf.keras
+    net = keras.Sequential([keras.layers.Dense(16), keras.layers.Dropout(0.5)])
+    batch = tf.ones((32, 8)), tf.ones((32, 16))
+    return net, keras.losses.MeanSquaredError(), keras.optimizers.SGD(0.1), batch
+
+
+def mxnet_dropping():
+    mx = import_mxnet()
+    net = mx.gluon.nn.HybridSequential()
+    net.add(mx.gluon.nn.Dense(16), mx.gluon.nn.Dropout(0.5))
+    net.initialize()
+    batch = mx.nd.ones((32, 8)), mx.nd.ones((32, 16))
+    return net, mx.gluon.loss.L2Loss(), mx.gluon.Trainer(net.collect_params(), "sgd"), batch
+
+
+@pytest.mark.parametrize(
+    ("make", "way"),
+    [
+        (torch_dropping, "torch.compile"),
+        (keras_dropping, "tf.function"),
+        (mxnet_dropping, "hybridized"),
+    ],
+)
+def test_training_with_dropout_has_rows_whose_losses_are_not_compared(make, way):
+    ways = training(*make()).only("eager", way)
     result = compare(ways, time_limit=0.2, progress=False, why=False)
-    assert list(result) == ["eager", "torch.compile"]
-    note = "torch.compile: losses not compared, because of random layers: Dropout."
-    assert note in str(result)
+    assert list(result) == ["eager", way]
+    assert f"{way}: losses not compared, because of random layers: Dropout." in str(result)
+
+
+def test_how_to_switch_off_dropout_is_said_in_the_frameworks_own_words():
+    import tensorflow as tf
+
+    keras_call = call(keras_dropping()[0], tf.ones((8, 8)), training=True)
+    for called, advice in ((call(*torch_net()), "net.eval()"), (keras_call, "training=False")):
+        with pytest.raises(DifferentAnswerError, match=re.escape(advice)):
+            compare({"mine": called}, time_limit=0.1, progress=False)
 
 
 def test_a_model_of_keras_that_is_called_for_training():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from d2lhybrid import call, explain, graph, training, variants
+from d2lhybrid import call, compare, explain, graph, training, variants
 from d2lhybrid.core import toolchain
 from d2lhybrid.core.compare_outputs import require_same
 from d2lhybrid.errors import ArgumentError, CannotBuildError
@@ -217,6 +217,31 @@ def test_training_takes_keyword_arguments_and_a_function_as_loss():
     net.get_config = lambda: {}
     with pytest.raises(CannotBuildError, match="get_config"):
         training(net, loss, optimizer, (X, y))["eager"]()
+
+
+@pytest.mark.parametrize("calls", [0, 1])
+def test_training_a_copy_moves_no_counter_state_or_seed(calls):
+    class Counting(tf.keras.layers.Layer):
+        def __init__(self, **config):
+            super().__init__(**config)
+            self.calls = self.add_weight(trainable=False, initializer="zeros")
+
+        def call(self, x):
+            self.calls.assign_add(1.0)
+            return x * 1.0
+
+    keras = tf.keras.layers
+    lstm = keras.LSTM(3, stateful=True, dropout=0.5)
+    net, x = tf.keras.Sequential([Counting(), lstm, keras.Dropout(0.5)]), tf.ones((2, 3, 4))
+    for _call in range(calls):
+        net(x, training=True)
+    steps = training(net, tf.keras.losses.MeanSquaredError(), tf.keras.optimizers.SGD(0.1), (x, X))
+    numbers = [variable.numpy().tolist() for variable in (*net.variables, *lstm.states)]
+    assert net.layers[0].calls.numpy() == calls
+    result = compare(steps, time_limit=0.01, progress=False, why=False)
+    assert list(result) == ["eager", "tf.function", "tf.function XLA"]
+    assert numbers == [variable.numpy().tolist() for variable in (*net.variables, *lstm.states)]
+    assert "LSTMCell, Dropout" in str(result)
 
 
 def test_to_look_at_a_graph_changes_no_variables():

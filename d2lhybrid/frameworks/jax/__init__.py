@@ -133,10 +133,16 @@ class JAX(FolderFramework):
 
         return device.from_host(host_array, options)
 
-    def snapshot(self, models: Sequence[Any]) -> Iterable[Callable[[], Any]]:
+    def snapshot(self, parts: Sequence[Any]) -> Iterable[Callable[[], Any]]:
         from d2lhybrid.frameworks.jax import device
 
-        return device.snapshot(models)
+        return device.snapshot(parts)
+
+    def classes(self) -> tuple[tuple[type, ...], tuple[type, ...]]:
+        from d2lhybrid.frameworks.jax.modules import flax
+
+        nnx = flax()
+        return ((nnx.Pytree,), ()) if nnx else ((), ())  # whose constructors create all weights
 
     def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any:
         from d2lhybrid.frameworks.jax import device

@@ -27,6 +27,7 @@ from d2lhybrid.frameworks.jax.modules import (
     traceable,
     traced,
 )
+from d2lhybrid.frameworks.state import kept_attributes
 from d2lhybrid.frameworks.variant import Args, DeferredBuild, Function, Kwargs, TrainingStep
 from d2lhybrid.graphs.explanation import Finding
 
@@ -128,7 +129,7 @@ def compiled_again_apart(model: Any, args: Args, kwargs: Kwargs) -> Finding | No
         return None
     said: list[str] = []
     programs: dict[Any, list[Any]] = {}  # of the calls before, by operation and types of inputs
-    with private.cache_misses(said.append):
+    with private.cache_misses(said.append), kept_attributes(model):
         for _call in range(2):
             for equation in traced(model, args, kwargs).jaxpr.jaxpr.eqns:
                 programs.setdefault(_signature(equation), []).append(equation)

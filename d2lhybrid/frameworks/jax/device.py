@@ -103,11 +103,13 @@ def from_host(host_array: HostArray, options: Mapping[str, Any]) -> Any:
         return jnp.array(array)
 
 
-def snapshot(models: Sequence[Any]) -> Iterable[Callable[[], Any]]:
+def snapshot(parts: Sequence[Any]) -> Iterable[Callable[[], Any]]:
     """All that modules of Flax NNX hold, including their counters of random numbers."""
     nnx = flax()
-    modules = [model for model in models if is_module(model)]
-    return [partial(nnx.update, module, nnx.state(nnx.clone(module))) for module in modules]
+    modules = [vars(part) for part in parts if nnx and isinstance(part, nnx.Pytree)]
+    held = [value for module in modules for value in module.values()]
+    variables = [value for value in held if isinstance(value, nnx.Variable)]
+    return [partial(one.set_raw_value, one.get_raw_value()) for one in variables]
 
 
 def spare(args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:

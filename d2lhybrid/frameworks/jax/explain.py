@@ -3,7 +3,7 @@
 import gc
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -27,6 +27,7 @@ from d2lhybrid.frameworks.jax.modules import (
     traced,
 )
 from d2lhybrid.frameworks.jax.stages import stages_of
+from d2lhybrid.frameworks.state import kept_attributes
 from d2lhybrid.frameworks.variant import Args, Kwargs
 from d2lhybrid.graphs.explanation import Explanation, Finding, MissingNames, Recording
 from d2lhybrid.graphs.graph import Graph
@@ -54,18 +55,19 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     missing = MissingNames()
     compilations = missing.ask(lambda: sum(map(private.compilations, jitted)), 0)
     leaks: tuple[Finding, ...] = ()
-    jaxpr, error = _traced(model, args, kwargs, missing.ask(private.leak_check, _NO_CHECK))
-    if error and private.is_leak(error):
-        reported = missing.ask(partial(private.leaked, error), [])
-        references = [weakref.ref(tracer) for tracer in reported]
-        del reported, error
-        leaks = tuple(_leaks(references, model))
-        try:
+    is_leak = False
+    with kept_attributes(model):  # until it is known what leaks
+        jaxpr, error = _traced(model, args, kwargs, missing.ask(private.leak_check, _NO_CHECK))
+        if error and private.is_leak(error):
+            is_leak, reported = True, missing.ask(partial(private.leaked, error), [])
+            references = [weakref.ref(tracer) for tracer in reported]
+            del reported
+            error = None
+            leaks = tuple(_leaks(references, model))
+    if is_leak:
+        # What has leaked elsewhere is in the way of a second call.
+        with kept_attributes(model), suppress(*[CallFailedError] if leaks else []):
             jaxpr, error = _traced(model, args, kwargs)
-        except CallFailedError:
-            if not leaks:
-                raise
-            jaxpr, error = None, None  # what has leaked is in the way of a second call
     notes = missing.notes("JAX")
     name = name_of(model)
     report = Explanation(_VERSION, name, compilations, graph_count=0, notes=notes)
@@ -194,7 +196,8 @@ def _calls_into_python(jaxpr: Any) -> Iterator[Finding]:
 
 def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
     """Trace a model once, apart from its own compilations, and compile what was traced."""
-    jaxpr, error = _traced(model, args, kwargs)
+    with kept_attributes(model):
+        jaxpr, error = _traced(model, args, kwargs)
     return () if error else _made(_programs(model, jaxpr))
 
 

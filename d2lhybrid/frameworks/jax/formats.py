@@ -32,10 +32,12 @@ class Exported(Format):
         import jax
 
         from d2lhybrid.frameworks.jax.modules import eager, inference, pure
+        from d2lhybrid.frameworks.state import kept_attributes
 
         model = pure(eager(inference(example.model)))
         function = jax.jit(replace(example, model=partial(model.run, model.weights)).flat)
-        exported = jax.export.export(function, platforms=PLATFORMS)(*_specs(example))
+        with kept_attributes(example.model):
+            exported = jax.export.export(function, platforms=PLATFORMS)(*_specs(example))
         (folder / "model.stablehlo").write_bytes(exported.serialize())
         return {}
 

@@ -15,6 +15,7 @@ from d2lhybrid.frameworks.base import require_options
 from d2lhybrid.frameworks.jax.modules import Whole, eager, flax, is_module, pure
 from d2lhybrid.frameworks.layers import Layer, chain
 from d2lhybrid.frameworks.mlp import functions
+from d2lhybrid.frameworks.state import kept_attributes, leaving_attributes
 from d2lhybrid.frameworks.variant import (
     Args,
     DeferredBuild,
@@ -51,7 +52,9 @@ def variants(
     model, because they are gone after the call; ``training`` donates what a step replaces.
     """
     require_options("jax.jit", compiler_options, ())
-    model, whole = pure(net).fitted(args, kwargs), Whole(net)
+    with kept_attributes(net):
+        model, whole = pure(net).fitted(args, kwargs), Whole(net)
+    model = replace(model, run=leaving_attributes(model.run, net))
     argnums, argnames = model.static(args, kwargs)
     written = _written(net, args, kwargs, argnums, argnames)
 

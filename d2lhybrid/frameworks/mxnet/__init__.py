@@ -24,6 +24,7 @@ class MXNet(FolderFramework):
     name = "mxnet"
     display = "MXNet"
     converter = "mx.nd.array"
+    inference = "with autograd.predict_mode(): ..."
     order = 9
     formats = FORMATS
     conversions = frozenset({"array"})
@@ -78,6 +79,10 @@ class MXNet(FolderFramework):
         from d2lhybrid.frameworks.mxnet import device
 
         return device.from_host(host_array, options)
+
+    def classes(self) -> tuple[tuple[type, ...], tuple[type, ...]]:
+        gluon = self.load().gluon
+        return (gluon.Block,), (gluon.Parameter,)
 
     def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any:
         from d2lhybrid.frameworks.mxnet import device

@@ -9,7 +9,7 @@ from mxnet import autograd, gluon
 
 from d2lhybrid.frameworks.base import copied, require_own, require_trainable
 from d2lhybrid.frameworks.mxnet.device import is_numpy, semantics
-from d2lhybrid.frameworks.mxnet.modules import bind_positional, without_graphs
+from d2lhybrid.frameworks.mxnet.modules import bind_positional, blocks_in, without_graphs
 from d2lhybrid.frameworks.mxnet.variants import HYBRIDIZED, PLAIN_BLOCK, written
 from d2lhybrid.frameworks.variant import (
     Args,
@@ -63,7 +63,7 @@ def training(
             trainer.step(len(target))
             return value.mean()
 
-        return TrainingStep(step, _stacked)
+        return TrainingStep(step, _stacked, filter(_drops, blocks_in(net)))
 
     by_name = {"eager": Variant(DeferredBuild(partial(build_step, False)), _STEP)}
     for name, flags in HYBRIDIZED.items():
@@ -74,6 +74,11 @@ def training(
         code = f"net.hybridize({options})\nloss.hybridize({options})\n{_STEP}"
         by_name[name] = Variant(run, code)
     return by_name
+
+
+def _drops(block: Any) -> bool:
+    """Does a block draw random numbers in training?"""
+    return any(vars(block).get(rate) for rate in ("_rate", "_dropout"))  # the latter of an LSTM
 
 
 def _restore_gradients(block: Any) -> None:

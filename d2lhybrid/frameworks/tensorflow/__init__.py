@@ -25,6 +25,7 @@ class TensorFlow(FolderFramework):
     name = "tensorflow"
     display = "TensorFlow"
     converter = "tf.convert_to_tensor"
+    inference = "net(x, training=False)"
     order = 2
     formats = FORMATS
     compiles_graphs = takes_arrays = True
@@ -122,10 +123,15 @@ class TensorFlow(FolderFramework):
 
         return device.from_host(host_array, options)
 
-    def snapshot(self, models: Sequence[Any]) -> Iterable[Callable[[], Any]]:
+    def snapshot(self, parts: Sequence[Any]) -> Iterable[Callable[[], Any]]:
         from d2lhybrid.frameworks.tensorflow import device
 
-        return device.snapshot(models)
+        return device.snapshot(parts)
+
+    def classes(self) -> tuple[tuple[type, ...], tuple[type, ...]]:
+        from d2lhybrid.frameworks.tensorflow import modules
+
+        return (*modules.MODULES, modules.SEEDS), modules.VARIABLES
 
     def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any:
         from d2lhybrid.frameworks.tensorflow import device

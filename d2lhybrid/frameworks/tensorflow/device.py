@@ -1,8 +1,7 @@
 """Devices and tensors of TensorFlow."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from functools import partial
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import tensorflow as tf
@@ -12,8 +11,9 @@ from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.frameworks.base import threads_set, tracing_text
 from d2lhybrid.frameworks.cautions import called_for_training, on_other_devices
 from d2lhybrid.frameworks.failures import quiet
+from d2lhybrid.frameworks.state import leaving_attributes
 from d2lhybrid.frameworks.tensorflow import private
-from d2lhybrid.frameworks.tensorflow.modules import MODULES, inference, put_back
+from d2lhybrid.frameworks.tensorflow.modules import MODULES, VARIABLES, inference, put_back
 from d2lhybrid.frameworks.tensorflow.private import is_started
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs
 
@@ -86,15 +86,15 @@ def from_host(host_array: HostArray, options: Mapping[str, Any]) -> Any:
     return tf.bitcast(tensor, tf.bfloat16) if host_array.dtype == "bfloat16" else tensor
 
 
-def snapshot(models: Sequence[Any]) -> Iterable[Callable[[], Any]]:
+def snapshot(parts: Sequence[Any]) -> Iterable[Callable[[], Any]]:
     """All variables, because a counter in a ``tf.Variable`` is as trainable as a weight.
 
     The state of ``tf.random`` is left out: setting its seed back doesn't reset the kernels that
     have drawn numbers with it.
     """
-    modules = [model for model in models if isinstance(model, MODULES)]
-    variables = [variable for module in modules for variable in module.variables]
-    return [partial(variable.assign, tf.convert_to_tensor(variable)) for variable in variables]
+    after = ExitStack()
+    after.enter_context(put_back(part for part in parts if isinstance(part, VARIABLES)))
+    return [after.close]
 
 
 def infer(model: Function, args: Args, kwargs: Kwargs) -> Any:
@@ -104,7 +104,8 @@ def infer(model: Function, args: Args, kwargs: Kwargs) -> Any:
     """
     run, used = inference(model), ()
     with quiet(), suppress(Exception):  # what can't be traced can't be saved either
-        used = tf.function(run).get_concrete_function(*args, **kwargs).variables
+        function = tf.function(leaving_attributes(run, model))
+        used = function.get_concrete_function(*args, **kwargs).variables
     with put_back(used):
         return run(*args, **kwargs)
 

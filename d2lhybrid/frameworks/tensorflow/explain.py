@@ -10,6 +10,7 @@ import tensorflow as tf
 from d2lhybrid.core.arguments import name_of
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.frameworks.failures import from_error, last_user_frame, quiet, require_runs
+from d2lhybrid.frameworks.state import kept_attributes, leaving_attributes
 from d2lhybrid.frameworks.tensorflow import modules, private
 from d2lhybrid.frameworks.tensorflow.modules import (
     compiled_in,
@@ -161,7 +162,7 @@ def _trace_of(
     is_by_xla, compiler_ir = False, None
     if isinstance(entry, tf.types.experimental.Callable):
         is_by_xla = missing.ask(lambda: modules.is_by_xla(entry), False)
-    with quiet(), private.apart():
+    with quiet(), private.apart(), kept_attributes(model):
         try:
             if isinstance(entry, tf.types.experimental.ConcreteFunction):
                 concrete = entry
@@ -192,7 +193,7 @@ def _copied(model: Any, is_by_xla: bool, missing: MissingNames) -> Any:
     """A function with the options of the one that a model is or is called by, and no traces."""
     entry = entry_of(model)
     if not _is_polymorphic(entry):
-        return tf.function(model)
+        return tf.function(leaving_attributes(model, model))
     alike = tf.function(entry.python_function, jit_compile=is_by_xla or None)
     return missing.ask(lambda: private.copied(entry), alike)
 

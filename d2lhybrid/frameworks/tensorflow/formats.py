@@ -73,6 +73,7 @@ def _traced(example: ExampleCall) -> Any:
     """A traced function of flat tensors that returns flat ones."""
     import tensorflow as tf
 
+    from d2lhybrid.frameworks.state import kept_attributes
     from d2lhybrid.frameworks.tensorflow.modules import inference
     from d2lhybrid.frameworks.tensorflow.private import autographed
 
@@ -80,7 +81,8 @@ def _traced(example: ExampleCall) -> Any:
     if not isinstance(model, tf.types.experimental.Callable):  # AutoGraph is for the user's code
         model = autographed(inference(model))
     function = tf.function(replace(example, model=model).flat, autograph=False)
-    return function.get_concrete_function(*_specs(example, [None] * len(example.inputs)))
+    with kept_attributes(example.model):
+        return function.get_concrete_function(*_specs(example, [None] * len(example.inputs)))
 
 
 def _specs(example: ExampleCall, names: list[Any]) -> list[Any]:

@@ -18,10 +18,13 @@ from d2lhybrid.core.closures import named_in
 from d2lhybrid.core.errors import CannotBuildError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.frameworks.failures import is_users, quiet
+from d2lhybrid.frameworks.state import leaving_attributes
 from d2lhybrid.frameworks.tensorflow import private
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs
 
 MODULES = (tf.Module, tf.keras.layers.Layer)
+SEEDS = tf.keras.random.SeedGenerator  # which layers draw random numbers by
+VARIABLES = (tf.Variable, tf.keras.Variable)
 
 
 def inference(model: Function) -> Function:
@@ -205,7 +208,8 @@ def unchanged(model: Function, args: Args, kwargs: Kwargs) -> Iterator[None]:
     """
     used: Iterable[Any] = ()
     with quiet(), eagerly(), suppress(Exception):
-        used = tf.function(model).get_concrete_function(*args, **kwargs).variables
+        function = tf.function(leaving_attributes(model, model))
+        used = function.get_concrete_function(*args, **kwargs).variables
     with put_back(used):
         yield
 

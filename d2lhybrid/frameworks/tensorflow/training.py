@@ -8,8 +8,9 @@ from d2lhybrid.core.arguments import parameters_of
 from d2lhybrid.core.errors import CannotBuildError, first_line
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.frameworks.base import copied, require_own, require_trainable
+from d2lhybrid.frameworks.state import leaving_attributes
 from d2lhybrid.frameworks.tensorflow import private
-from d2lhybrid.frameworks.tensorflow.modules import require_numbers
+from d2lhybrid.frameworks.tensorflow.modules import SEEDS, require_numbers
 from d2lhybrid.frameworks.variant import (
     Args,
     DeferredBuild,
@@ -45,6 +46,11 @@ def training(
     require_own(net, net.trainable_variables, optimizer, known)
     is_keras = isinstance(net, tf.keras.layers.Layer)
     keywords = {"training": True, **kwargs} if is_keras else kwargs
+    layers = private.layers(net)
+    if not (net.variables and all(getattr(layer, "built", True) for layer in layers)):
+        # This creates the weights of unbuilt layers, and computes nothing that changes them.
+        tf.function(leaving_attributes(net, net)).get_concrete_function(*args, **kwargs)
+    random = [*filter(_drops, layers)]
     target_first = _takes_target_first(loss)
 
     def build_step(**options: Any) -> Function:
@@ -60,7 +66,7 @@ def training(
             updater.apply(tape.gradient(value, weights), weights)
             return value
 
-        return TrainingStep(tf.function(step, **options) if options else step, tf.stack)
+        return TrainingStep(tf.function(step, **options) if options else step, tf.stack, random)
 
     def eager() -> Function:
         return build_step()
@@ -89,16 +95,23 @@ def _takes_target_first(loss: Function) -> bool:
     return isinstance(loss, tf.keras.losses.Loss) or first_parameter == "y_true"
 
 
+def _drops(layer: Any) -> bool:
+    """Does a layer of Keras draw random numbers in training?"""
+    rates = [vars(layer).get(name) for name in ("dropout", "recurrent_dropout")]  # of an LSTM, say
+    draws = any(isinstance(value, SEEDS) for value in vars(layer).values())
+    return draws and (rates == [None, None] or any(rates))
+
+
 def _copied_keras(net: Any, args: Args, kwargs: Kwargs) -> Any:
     """A Keras model of the same configuration, with separate weights of the same values."""
-    net(*args, **kwargs)  # Keras creates the weights of unbuilt layers now
     try:
         if isinstance(net, tf.keras.Model):
             clone = tf.keras.models.clone_model(net)
         else:
             clone = type(net).from_config(net.get_config())
-        clone(*args, **kwargs)
-        clone.set_weights(net.get_weights())
+        clone(*args, **kwargs)  # Keras creates its weights now
+        for mine, yours in zip(clone.variables, net.variables, strict=True):
+            mine.assign(yours)
     except Exception as error:
         text = _(
             "Expected a Keras model that can be rebuilt from its configuration. Received: "

@@ -12,6 +12,7 @@ from d2lhybrid.core.i18n import noop as N_
 from d2lhybrid.frameworks.base import require_options
 from d2lhybrid.frameworks.layers import Layer, chain
 from d2lhybrid.frameworks.mlp import functions
+from d2lhybrid.frameworks.state import kept_attributes, leaving_attributes
 from d2lhybrid.frameworks.tensorflow import litert
 from d2lhybrid.frameworks.tensorflow.modules import MODULES, eager, require_numbers
 from d2lhybrid.frameworks.variant import (
@@ -63,11 +64,8 @@ def variants(
         return {"concrete function": Variant(net, direct), "eager": Variant(reason)}
 
     def function(jit_compile: bool | None) -> Any:
-        def forward(*inputs: Any, **named_inputs: Any) -> Any:
-            return net(*inputs, **named_inputs)
-
         # A new function each time, because tf.function would take a known one's old trace.
-        return tf.function(forward, jit_compile=jit_compile)
+        return tf.function(leaving_attributes(net, net), jit_compile=jit_compile)
 
     def concrete_function(jit_compile: bool | None) -> Any:
         return function(jit_compile).get_concrete_function(*args, **kwargs)
@@ -85,7 +83,7 @@ def variants(
     def way(run: DeferredBuild, code: str, options: str, explained: Function) -> Variant:
         return Variant(run, code.format(options=options, **written), explained=explained)
 
-    in_graph, in_xla = tf.function(net), tf.function(net, jit_compile=True)
+    in_graph, in_xla = function(None), function(True)
     by_name = {
         "eager": Variant(eager(net), direct),
         "tf.function": way(as_graph(function), _FUNCTION, "", in_graph),
@@ -131,15 +129,24 @@ def _predict(net: Any, args: Args, kwargs: Kwargs) -> VariantsByName:
     if not isinstance(net, tf.keras.Model) or len(args) != 1 or kwargs:
         return {}
 
-    def predict(x: Any) -> Any:
-        attributes = {*vars(net)}
-        try:
-            return net.predict(x, verbose=0)
-        finally:
-            for left in vars(net).keys() - attributes:  # by Keras, such as stop_predicting
-                delattr(net, left)
+    def build() -> Function:
+        with kept_attributes(net):  # Keras's trace leaves its tensors in them
+            net.predict(*args, verbose=0)
+            trace = net.predict_function
 
-    return {"predict": Variant(DeferredBuild(lambda: predict), "y = net.predict(x, verbose=0)")}
+        def predict(x: Any) -> Any:
+            attributes = vars(net)
+            before = {**attributes}
+            attributes["predict_function"] = trace
+            try:
+                return net.predict(x, verbose=0)
+            finally:  # Keras leaves some in it, such as stop_predicting
+                attributes.clear()
+                attributes.update(before)
+
+        return predict
+
+    return {"predict": Variant(DeferredBuild(build), "y = net.predict(x, verbose=0)")}
 
 
 def _eager_functions(net: Any) -> Variant:

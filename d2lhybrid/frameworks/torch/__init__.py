@@ -144,10 +144,15 @@ class PyTorch(FolderFramework):
 
         return device.from_host(host_array, options)
 
-    def snapshot(self, models: Sequence[Any]) -> Iterable[Callable[[], Any]]:
+    def snapshot(self, parts: Sequence[Any]) -> Iterable[Callable[[], Any]]:
         from d2lhybrid.frameworks.torch import device
 
-        return device.snapshot(models)
+        return device.snapshot(parts)
+
+    def classes(self) -> tuple[tuple[type, ...], tuple[type, ...]]:
+        import torch
+
+        return (torch.nn.Module,), (torch.nn.Parameter,)
 
     def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any:
         from d2lhybrid.frameworks.torch import device

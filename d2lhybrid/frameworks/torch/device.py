@@ -78,6 +78,8 @@ def is_accelerated(tensor: Any) -> bool:
 
 def to_host(tensor: Any) -> HostArray:
     plain = torch.as_tensor(tensor).detach().to("cpu", copy=True)
+    if plain.is_quantized:
+        plain = plain.dequantize()
     dtype, _shape = dtype_and_shape(plain)
     if plain.layout != torch.strided:
         plain = plain.to_dense()
@@ -95,17 +97,15 @@ def from_host(host_array: HostArray, options: Mapping[str, Any]) -> Any:
     return (tensor.view(torch.bfloat16) if half else tensor).to(options.get("device", "cpu"))
 
 
-def snapshot(models: Sequence[Any]) -> Iterable[Callable[[], Any]]:
-    """The buffers, which a model may count or average in, or put others in place of."""
-    parts = [p for net in models if isinstance(net, torch.nn.Module) for p in net.modules()]
+def snapshot(parts: Sequence[Any]) -> Iterable[Callable[[], Any]]:
+    """The numbers in the buffers, which a model may count or average in."""
     # Those of GPUs are there as soon as this process uses one.
     for one in (torch.default_generator, *torch.cuda.default_generators):
         yield partial(one.set_state, one.get_state())
-    for part in parts:
-        for name, buffer in part.named_buffers(recurse=False):
-            yield partial(setattr, part, name, buffer)
-            # In the mode of inference, where a buffer made in it may be written to.
-            yield partial(torch.inference_mode()(buffer.copy_), buffer.detach().clone())
+    modules = [part for part in parts if isinstance(part, torch.nn.Module)]
+    for buffer in {id(one): one for module in modules for one in module.buffers()}.values():
+        # In the mode of inference, where a buffer made in it may be written to.
+        yield partial(torch.inference_mode()(buffer.copy_), buffer.detach().clone())
 
 
 def infer(model: Function, args: Args, kwargs: Kwargs) -> Any:

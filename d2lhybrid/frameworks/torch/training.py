@@ -42,8 +42,6 @@ def training(
     known = (tensor for group in optimizer.param_groups for tensor in group["params"])
     require_own(net, net.parameters(), optimizer, known)
 
-    random = tuple(dict.fromkeys(type(layer).__name__ for layer in dropping_layers(net)))
-
     def make(compile_model: bool = False, compile_step: bool = False) -> Function:
         # Together, because the optimizer holds the parameters of the model.
         net_copy, optimizer_copy = copied((net, optimizer), {})
@@ -56,7 +54,8 @@ def training(
             optimizer_copy.step()
             return value.detach()
 
-        return TrainingStep(compiled(step) if compile_step else step, torch.stack, random)
+        run = compiled(step) if compile_step else step
+        return TrainingStep(run, torch.stack, dropping_layers(net))
 
     step = _STEP + "y = step()"
     fast_net = no_inductor() or DeferredBuild(lambda: make(compile_model=True), compiler=INDUCTOR)
