@@ -39,7 +39,7 @@ class Row(msgspec.Struct, frozen=True):
     ratio: float | None = None
     throughput: float | None = None  # where the work is queued
     throughput_ratio: float | None = None
-    reference: bool = False  # something to look up to, not a way to run the network
+    role: str = "variant"  # or "baseline", or "reference": not a way to run the network
     deprecated: bool = False  # by its makers, so it is no choice
     low: float | None = None  # the ends of the ratio's interval
     high: float | None = None
@@ -59,7 +59,7 @@ class Comparison(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def variants(self) -> dict[str, Row]:
         """The framework's own ways by their labels, without references."""
-        return {row.label: row for row in self.rows if not row.reference}
+        return {row.label: row for row in self.rows if row.role != "reference"}
 
     @property
     def eager(self) -> Row:

@@ -417,6 +417,7 @@ def summary(rows: Rows) -> dict[str, Any]:
         "metrics": list(rows.metrics),
         "recommended": next((row.label for row in rows if row.is_best), None),
         "rows": [_row_summary(row, is_queued) for row in rows.measured],
+        "not_run": [row.label for row in rows.not_run],
         "processor": rows.env.cpu,
         "cores": rows.env.cores,
         "busy": rows.busy,
@@ -431,7 +432,7 @@ def _row_summary(row: Row, is_queued: bool) -> dict[str, Any]:
     return {
         "label": row.label,
         "verdict": latency.verdict,
-        "reference": row.role == "reference",
+        "role": row.role,
         "deprecated": row.deprecated,
         "other_runtime": row.other_runtime,
         "latency": latency.seconds,

@@ -123,16 +123,19 @@ def test_a_sweep_has_a_row_a_size_and_signs_and_says_what_was_not_run():
 
 def test_programs_read_the_rows_and_nothing_that_json_lacks():
     stream = {label: time / 2 for label, time in TIMES.items()}
-    c = comparison(TIMES, stream, first={"compiled": 1.0}, references=("slow",))
+    fields = {"references": ("slow",), "unavailable": {"native": "Found no compiler."}}
+    c = comparison(TIMES, stream, first={"compiled": 1.0}, **fields)
     found = c._repr_mimebundle_(include=None)[results.MIME]
     assert found["metrics"] == ["latency", "throughput"]
-    eager, compiled, slow, twin = found["rows"]
+    eager, compiled, _slow, twin = found["rows"]
     assert (eager["ratio"], eager["throughput_ratio"], eager["pays_after"]) == (1, 1, None)
     wanted = {"label": "compiled", "verdict": "faster", "latency": c["compiled"].median,
               "ratio": c.ratio("compiled")[0], "cold": 1.0,
               "pays_after": c.break_even("compiled")}  # fmt: skip
     assert wanted.items() <= compiled.items()
-    assert (slow["reference"], twin["pays_after"]) == (True, None)
+    roles = [row["role"] for row in found["rows"]]
+    assert roles == ["baseline", "variant", "reference", "variant"]
+    assert (found["not_run"], twin["pays_after"]) == (["native"], None)
     few = sweep([1, 2], {"a": [1e-3, 2e-3], "b": [1e-3, 1e-3]}, rounds=3)
     found = few._repr_mimebundle_()[results.MIME]
     assert (found["kind"], found["sizes"]) == ("sweep", [1, 2])
