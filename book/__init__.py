@@ -12,8 +12,9 @@
    recorded on a GPU, and ``boxes`` shows it. ``frontpage`` makes the page that leads to all
    notebooks.
 4. ``execute``: a notebook -> the same notebook with its outputs.
-5. ``check``: committed notebooks against what their sources build; writes nothing. ``likeness``:
-   which differences count, because processors differ. ``lengths``: how long the chapters are.
+5. ``check``: committed notebooks against what their sources build; writes nothing. ``likeness``
+   and ``comparisons``: which differences count, because processors and times differ. ``lengths``:
+   how long the chapters are.
 6. ``student``: notebooks to give out, without solutions, with the committed outputs.
 
 ``languages`` and ``frameworks`` say which there are, ``files`` where everything lies, and
