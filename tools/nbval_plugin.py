@@ -7,8 +7,12 @@
   Where D2LHYBRID_REQUIRE_GPU names the framework, such a cell that was left out is a failure.
 - What a cell with the tag `nbval-vectors` claims is false without vector instructions such as AVX2:
   the residual network compiled by Inductor is slower than eager there. So it is skipped.
-- What tables and plots show is not compared, so the time limits of the notebooks are cut, and more
-  so in the translations, which have the same code. An undecided claim is measured on.
+- What tables and plots show depends on the times, so it is not compared, and the time limits of the
+  notebooks are cut, and more so in the translations, which have the same code. An undecided claim
+  is measured on.
+- What of a comparison does not depend on the times is compared, whatever the cell's tags are: its
+  rows, and what compilers made of them, as its JSON has it (``book.comparisons``). With a GPU there
+  are other rows and other programs, so there it is not. At the end stands how much was compared.
 - Notebooks that run beside one another have one thread each: threads that wait for cores would take
   all the time.
 - The translations of a notebook compile the same programs. What PyTorch and JAX have compiled for
@@ -29,6 +33,7 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
+from book.comparisons import Likeness, likeness
 from book.errors import BookError
 from book.gpu import left_out, missed, require, required  # before nbval, which then starts faster
 from book.likeness import DECIMAL, same_picture, same_text
@@ -41,6 +46,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 from d2lhybrid import frameworks
 from d2lhybrid.experiment.claim import DECIDED, MIME
+from d2lhybrid.experiment.comparison import MIME as COMPARED
 
 # Kernels inherit these.
 MOST_SECONDS = "D2LHYBRID_MOST_SECONDS"
@@ -95,6 +101,20 @@ def outcome_of_claim(output: Any) -> str | None:
     data = output.get("data") or {}
     outcomes = {DECIDED: "decided", MIME: "undecided"}
     return next((outcome for kind, outcome in outcomes.items() if kind in data), None)
+
+
+def comparisons(outputs: Sequence[Any]) -> list[Any]:
+    """The JSON of each comparison that a cell shows."""
+    shown = [output.get("data") or {} for output in outputs]
+    return [data[COMPARED] for data in shown if COMPARED in data]
+
+
+def held_against_committed(item: Any) -> Likeness:
+    """The comparisons that a cell has shown, held against those that are committed."""
+    received = comparisons(item.test_outputs)
+    if item.cell.execution_count is None or shutil.which("nvidia-smi"):
+        return Likeness(found=Counter(comparison=len(received)))
+    return likeness(comparisons(item.cell.outputs), received)
 
 
 def kernel_manager(**options: Any) -> Any:
@@ -168,11 +188,23 @@ def pytest_runtest_setup(item: Any) -> None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_call(item: Any) -> Generator[None, Any, None]:
-    """Note what became of the claims of a cell, and whether it only said that it needs a GPU."""
+    """Compare the comparisons of a cell. Note what was compared, and what its claims came to.
+
+    Note also whether it only said that it needs a GPU.
+    """
     outcome = yield
     outputs = getattr(item, "test_outputs", None) or ()
     outcomes = filter(None, map(outcome_of_claim, outputs))
     item.user_properties += [("claim", outcome) for outcome in outcomes]
+    if outcome.excinfo is None and hasattr(item, "cell"):
+        found = held_against_committed(item)
+        item.user_properties += [("found", kind) for kind in found.found.elements()]
+        item.user_properties += [("compared", kind) for kind in found.compared.elements()]
+        item.user_properties.append(("cell", how_compared(item, found)))
+        if found.differences:
+            what = map(str, found.differences)
+            why = "\n".join(["A comparison differs from the committed one.", *what])
+            outcome.force_exception(pytest.fail.Exception(why, pytrace=False))
     if _needs_gpu(item) and left_out(item.cell.source, outputs):
         item.user_properties.append(("cell", "left out"))
         tags = item.cell.metadata.tags
@@ -180,12 +212,32 @@ def pytest_runtest_call(item: Any) -> Generator[None, Any, None]:
             outcome.force_exception(pytest.fail.Exception(why, pytrace=False))
 
 
+def how_compared(item: Any, found: Likeness) -> str:
+    """What of a cell's outputs was compared, in a word."""
+    if not item.cell.outputs:
+        return "silent"
+    if item.options["check"]:
+        return "as printed"
+    return "comparisons" if found.compared else "uncompared"
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Say how many claims were decided, and how many cells were left out."""
+    """Say how much was compared, how many claims were decided, and how many cells were left out."""
     passed = terminalreporter.stats.get("passed", ())
     noted = Counter(note for report in passed for note in report.user_properties)
+    write = terminalreporter.write_line
+    printed, counted = noted["cell", "as printed"], noted["cell", "comparisons"]
+    if shown := printed + counted + noted["cell", "uncompared"]:
+        write(
+            f"compared the outputs of {printed + counted} of {shown} cells: {printed} as printed, "
+            f"{counted} by what their comparisons say without a clock"
+        )
+    if noted["found", "comparison"]:
+        kinds = ("comparison", "label", "role", "fact", "cause")
+        figures = (f"{noted['compared', kind]} of {noted['found', kind]} {kind}s" for kind in kinds)
+        write(f"compared {', '.join(figures)}")
     decided, undecided = noted["claim", "decided"], noted["claim", "undecided"]
     if claims := decided + undecided:
-        terminalreporter.write_line(f"decided {decided} of {claims} claims")
+        write(f"decided {decided} of {claims} claims")
     if left := noted["cell", "left out"]:
-        terminalreporter.write_line(f"cells left out: {left} (no GPU)")
+        write(f"cells left out: {left} (no GPU)")

@@ -14,8 +14,15 @@ from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from d2lhybrid.experiment import claim as claims
+from d2lhybrid.experiment.comparison import MIME as COMPARED
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+ROWS = [
+    {"label": "eager", "role": "baseline", "verdict": "same", "latency": 0.5, "facts": {}, "cause": None},
+    {"label": "jit", "role": "variant", "verdict": "slower", "latency": 0.7,
+     "facts": {"recorded": 25, "steps": 15}, "cause": "graph_break"},
+]  # fmt: skip
+SUMMARY = {"kind": "comparison", "baseline": "eager", "rows": ROWS, "not_run": []}
 CELLS = {
     "number": "print(6 * 7, 0.1653)",
     "count": "print(509, 'calls')",
@@ -35,6 +42,8 @@ CELLS = {
     "publish_display_data(shown)",
     "claim": "from IPython.display import publish_display_data\n"
     f"publish_display_data({{'text/plain': 'too busy to tell', {claims.MIME!r}: {{}}}})\nprint(1)",
+    "compared": "from IPython.display import publish_display_data\n"
+    f"publish_display_data({{'text/plain': 'jit takes 0.7 s', {COMPARED!r}: {SUMMARY}}})",
     "decided": "from IPython.display import publish_display_data\n"
     f"print(0)\npublish_display_data({{'text/plain': '✓ it is', {claims.DECIDED!r}: {{}}}})\n"
     "print(1)",
@@ -72,7 +81,26 @@ CASES = {
     "other_decided_claim": ("decided", "it is", "it was", False),
     "no_decided_claim_yet": ("decided", f"{json.dumps(HELD)}, ", "", False),
     "decided_claim_and_another_print": ("decided", '"text": "1\\n"', '"text": "2\\n"', True),
+    "other_times": ("compared", "0.7", "0.6", False),
+    "comparison_of_an_earlier_version": ("compared", '"role"', '"what"', False),
+    "another_label": ("compared", '"label": "jit"', '"label": "scan"', True),
+    "another_role": ("compared", '"variant"', '"reference"', True),
+    "another_fact": ("compared", '"steps": 15', '"steps": 14', True),
+    "another_cause": ("compared", "graph_break", "recompiled", True),
+    "no_comparison": ("compared", COMPARED, "application/other+json", True),
     "other_output": ("claim", claims.MIME, "application/other+json", True),
+}
+
+
+# The folders of commands, but for those of a driver. With a GPU, comparisons aren't compared.
+NO_DRIVER = [folder for folder in os.get_exec_path() if not Path(folder, "nvidia-smi").exists()]
+# What is said against comparisons: the row, the field, and both values.
+SAID = {
+    "another_label": "scan: label: committed scan, received no such row",
+    "another_role": "jit: role: committed reference, received variant",
+    "another_fact": "jit: steps: committed 14, received 15",
+    "another_cause": "jit: cause: committed recompiled, received graph_break",
+    "no_comparison": "all: number: committed 0, received 1",
 }
 
 
@@ -100,6 +128,28 @@ def test_it_says_how_many_claims_were_decided(tmp_path):
     assert "decided 2 of 3 claims" in said.splitlines()
 
 
+def test_it_says_how_much_was_compared(tmp_path):
+    source = (
+        f"from IPython.display import publish_display_data\npublish_display_data({{{COMPARED!r}: {SUMMARY}}})"
+    )
+    committed = json.loads(json.dumps(SUMMARY).replace("role", "what"))
+    shown = new_output("display_data", {COMPARED: committed})
+    printed = new_output("stream", text="1\n")
+    ignored = {"tags": ["nbval-ignore-output"]}
+    cells = [
+        new_code_cell("print(1)", outputs=[printed], execution_count=1),
+        new_code_cell("print(2)", outputs=[printed], execution_count=2, metadata=ignored),
+        new_code_cell("kept = 3", execution_count=3),
+        new_code_cell(source, outputs=[shown], execution_count=4, metadata=ignored),
+    ]
+    nbformat.write(new_notebook(cells=cells), tmp_path / "a.ipynb")
+    status, said = nbval(tmp_path, env={"PATH": ":".join(NO_DRIVER)})
+    assert status == 0, said
+    assert "compared the outputs of 2 of 3 cells: 1 as printed, 1 by what their comparisons say" in said
+    figures = "1 of 1 comparisons, 2 of 2 labels, 0 of 2 roles, 2 of 2 facts, 1 of 1 causes"
+    assert f"compared {figures}" in said.splitlines()
+
+
 def spoiled(cell, case):
     """The cell with other outputs, under the name of the case."""
     name, old, new, _ = CASES[case]
@@ -116,13 +166,15 @@ def failures(tmp_path_factory):
     good = new_notebook(cells=[new_code_cell(source, id=name) for name, source in CELLS.items()])
     cells = {cell.id: cell for cell in good.cells}
     cells["raised"].metadata["tags"] = ["raises-exception"]
+    cells["compared"].metadata["tags"] = ["nbval-ignore-output"]
     NotebookClient(good, timeout=60).execute()
     notebook = new_notebook(cells=[spoiled(cells[CASES[case][0]], case) for case in CASES])
     nbformat.write(notebook, folder / "cases.ipynb")
     hang = new_code_cell("import time; time.sleep(600)")
     nbformat.write(new_notebook(cells=[hang]), folder / "hang.ipynb")
     report = folder / "report.xml"
-    _, said = nbval(folder, "--nbval-cell-timeout=5", f"--junitxml={report}")
+    options = "--nbval-cell-timeout=5", f"--junitxml={report}"
+    _, said = nbval(folder, *options, env={"PATH": ":".join(NO_DRIVER)})
     assert report.exists(), said
     found: dict[str, str] = {}
     for test in ElementTree.parse(report).iter("testcase"):
@@ -136,6 +188,7 @@ def failures(tmp_path_factory):
 @pytest.mark.parametrize("case", CASES)
 def test_only_what_may_vary_may_differ(case, failures):
     assert bool(failures[case]) == CASES[case][3], failures[case]
+    assert SAID.get(case, "") in failures[case]
     assert "imeout" in failures["hang"]
 
 
@@ -156,8 +209,7 @@ def test_cells_that_need_a_gpu(tmp_path, gpu):
     if gpu:
         driver.write_text("#!/bin/sh\n")
         driver.chmod(0o755)
-    others = (path for path in os.get_exec_path() if not Path(path, "nvidia-smi").exists())
-    status, said = nbval(tmp_path, env={"PATH": ":".join([str(driver.parent), *others])})
+    status, said = nbval(tmp_path, env={"PATH": ":".join([str(driver.parent), *NO_DRIVER])})
     assert status == (0 if gpu else 1), said
     assert "cells left out: 1 (no GPU)" in said
     assert ("Cell outputs differ" in said) is not gpu
