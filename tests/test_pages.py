@@ -1,32 +1,34 @@
 """The programs of README and of the pages run as they stand, and print what these show.
 
 Each runs in a fork of a process that has imported its framework; what stands there as commands, a
-shell runs. `python benchmarks/why.py --page` writes the tables of docs/why.md.
+shell runs. `python benchmarks/why.py --page` writes the tables of docs/why.md, and
+`python tools/page_comparisons.py` what of the comparisons of all pages no clock decides.
 """
 
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from forks import parents
+from page_comparisons import FILE, SECONDS, blocks, comparisons, sections
 from processes import ROOT
 
+from book.comparisons import likeness
 from d2lhybrid import frameworks
 
-README, COOKBOOK, WORTH_IT, WHY = (
-    (ROOT / page).read_text(encoding="utf-8")
-    for page in ("README.md", "docs/cookbook.md", "docs/worth-it.md", "docs/why.md")
-)
+README, WHY = ((ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "docs/why.md"))
 TRANSLATIONS = sorted(ROOT.glob("README.*.md"))
 ENVIRONMENT = {
     "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests/frameworks")]),
     "PYTHONIOENCODING": "utf-8",
     "PYTHONWARNINGS": "ignore",  # frameworks warn of themselves
     "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
-    "D2LHYBRID_MOST_SECONDS": "0.05",  # nobody looks at the figures
+    "D2LHYBRID_MOST_SECONDS": SECONDS,
     "TF_CPP_MIN_LOG_LEVEL": "3",
 }
 
@@ -41,24 +43,21 @@ codecache.torch_key(), cpu_vec_isa.valid_vec_isa_list()
     "jax": "import flax.nnx, jax, optax",
     "mxnet": "import d2lhybrid; d2lhybrid.import_mxnet()",
 }
-IMPORTS = {name: f"{lines}\nfrom d2lhybrid import *" for name, lines in IMPORTS.items()}
+# A comparison that is printed shows its JSON, too.
+JSON_TOO = "from tools.page_comparisons import print_json_too\nprint_json_too()"
+IMPORTS = {name: f"{lines}\nfrom d2lhybrid import *\n{JSON_TOO}" for name, lines in IMPORTS.items()}
 
-
-def blocks(text, language):
-    """What stands on a page as a program, as commands, or as what is printed."""
-    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
-
-
-def sections(page):
-    """Those of a page that have a program, by their titles."""
-    found = re.findall(r"^##+ (.*?)\n(.*?)(?=^##|\Z)", page, re.DOTALL | re.MULTILINE)
-    return {title: section for title, section in found if blocks(section, "python")}
-
-
-RECIPES, QUESTIONS = sections(COOKBOOK) | sections(WORTH_IT), sections(WHY)
+RECIPES = sections("docs/cookbook.md") | sections("docs/worth-it.md")
+QUESTIONS = sections("docs/why.md")
 COMMANDS = {title: recipe for title, recipe in RECIPES.items() if blocks(recipe, "bash")}
 PROGRAMS = {title: recipe for title, recipe in RECIPES.items() if title not in COMMANDS}
 BLOCKS = blocks(README, "python")
+# What of their comparisons no clock decides, as it was when the pages were written.
+COMPARED = {
+    title: found
+    for page in json.loads(FILE.read_text(encoding="utf-8")).values()
+    for title, found in page.items()
+}
 # The heads of the table that `print(comparison)` prints.
 HEADS = re.findall(r"^\| (variant .*) \|$", README, re.MULTILINE)
 # What stands in the prose and can be evaluated behind the blocks.
@@ -113,6 +112,14 @@ def require_shown(recipe, printed):
         assert [line for line in lines if masked(line) not in masked(printed)] == []
 
 
+def require_compared(title, printed):
+    """Fail unless a program's comparisons are those that are committed; a GPU has other rows."""
+    if shutil.which("nvidia-smi"):
+        return
+    differences = likeness(COMPARED[title], comparisons(printed)).differences
+    assert not differences, "\n".join(map(str, differences))
+
+
 def allowed(example):
     """An example as a statement: a claim about this small network may be contradicted."""
     return re.sub(
@@ -147,12 +154,15 @@ def test_the_programs_are_found():
     assert len(QUESTIONS) == 10
     assert len(BLOCKS) == 3
     assert len(IN_PROSE) >= 5
+    assert COMPARED.keys() == PROGRAMS.keys() | QUESTIONS.keys()
 
 
 @pytest.mark.parametrize(("framework", "title"), of_frameworks(PROGRAMS))
 def test_a_recipe_prints_what_it_shows(framework, title, parent, tmp_path):
     (program,) = blocks(PROGRAMS[title], "python")
-    require_shown(PROGRAMS[title], parent(framework).printed(tmp_path / "recipe.py", program))
+    printed = parent(framework).printed(tmp_path / "recipe.py", program)
+    require_shown(PROGRAMS[title], printed)
+    require_compared(title, printed)
 
 
 @pytest.mark.parametrize("title", COMMANDS)
@@ -173,6 +183,7 @@ def test_a_question_prints_the_table_below_it(framework, title, parent, tmp_path
     (program,), (shown,) = (blocks(QUESTIONS[title], kind) for kind in ("python", "text"))
     printed = parent(framework).printed(tmp_path / "question.py", program)
     assert table_in(printed)[1] == table_in(shown)[1] != []
+    require_compared(title, printed)
 
 
 def test_the_first_lines_about_why_run(parent, tmp_path):
