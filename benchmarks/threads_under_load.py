@@ -4,22 +4,21 @@
 
 A small GPT block in PyTorch: width 64, four heads, a causal mask as keyword, an input of 2 x 32 x
 64. Two threads that want two cores wait for each other when other programs take one, and then a
-call takes the same time whatever it computes, or longer for what computes less. Each run is a
-process of its own. The first runs have the machine to themselves and say what is true: the verdict
+call takes the same time whatever it computes, or longer for what computes less. Each run is in a
+fresh process, as `compare` starts it for its `threads`. The first runs have the machine to themselves and say what is true: the verdict
 that all of them give, and nothing where they differ. Of the runs beside busy processes, a verdict
 that says the opposite is wrong, and so is a claim of what is true that raises. On one thread, seven
 of ten should be decided. It goes on where it was interrupted.
 """
 
 import argparse
-import json
 import sys
 from collections import Counter
 from contextlib import redirect_stdout
 from functools import partial
 from io import StringIO
 
-from callables import ROOT, busy, in_a_process
+from callables import ROOT, busy
 from resumable import Results
 
 from d2lhybrid import compare, variants
@@ -63,18 +62,17 @@ def gpt_block():
     return Block().eval(), torch.randn(BATCH, TOKENS, WIDTH), mask
 
 
-def one_run(limit, truth):
-    """The verdicts of a comparison in this process, and what became of the true claims; as JSON."""
+def one_run(threads, limit, truth):
+    """The verdicts of a comparison on so many threads, and what became of the true claims."""
     net, x, mask = gpt_block()
     ways = variants(net, x, mask=mask).only("eager", *WAYS)
-    c = compare(ways, x, mask=mask, time_limit=limit, progress=False)
-    found = {
+    c = compare(ways, x, mask=mask, time_limit=limit, threads=threads, progress=False, why=False)
+    return {
         "ms": {label: c[label].median * 1e3 for label in c},
         "ratios": {label: c.ratio(label) for label in WAYS},
         "verdicts": {label: c.verdict(label) for label in WAYS},
         "claims": {label: outcome(c, label, truth[label]) for label in WAYS if truth.get(label)},
     }
-    print(json.dumps(found))
 
 
 def outcome(c, label, sense):
@@ -84,13 +82,6 @@ def outcome(c, label, sense):
             return c.claim(label, sense).outcome
     except ClaimError:
         return "contradicted"
-
-
-def run_of(threads, limit, truth):
-    """What ``one_run`` found in a fresh process on so many threads."""
-    told = ("--here", json.dumps(truth), "--limit", limit)
-    said = in_a_process(__file__, *told, environment={"OMP_NUM_THREADS": str(threads)})
-    return json.loads(said.splitlines()[-1])
 
 
 def agreed(runs):
@@ -128,11 +119,7 @@ def main():
     parser.add_argument("--limit", type=float, default=5, help="seconds of a comparison")
     path = ROOT / "build" / "benchmarks" / "threads_under_load.jsonl"
     parser.add_argument("--results", default=path, help="where results are kept")
-    parser.add_argument("--here", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.here:
-        one_run(options.limit, json.loads(options.here))
-        return
     results, count = Results(options.results), 1 if options.short else options.runs
     print("| threads | busy beside | | true | runs | eager, ms |", *(f"{word} |" for word in WORDS),
           "claim holds | undecided | raises |\n|---:|---:|---|---|---:|---|" + "---:|" * 7,
@@ -142,7 +129,7 @@ def main():
         truth = {}
         for load, runs in ((0, min(count, QUIET_RUNS)), (options.load, count)):
             with busy(load):
-                measure = partial(run_of, threads, options.limit, truth)
+                measure = partial(one_run, threads, options.limit, truth)
                 found = [results.measured((threads, load, run), measure) for run in range(runs)]
             truth = truth or agreed(found)
             wrong += sum(row(threads, load, label, found, truth[label]) for label in WAYS)

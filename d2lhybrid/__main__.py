@@ -20,7 +20,7 @@ from d2lhybrid.core.i18n import LANGUAGES, gettext as _, noop as N_, set_languag
 from d2lhybrid.core.output import onto_stderr
 from d2lhybrid.core.reader import in_shell
 from d2lhybrid.diagnosis import doctor
-from d2lhybrid.experiment.compare import checked_option, compare, require_processes
+from d2lhybrid.experiment.compare import checked_option, compare
 from d2lhybrid.experiment.comparison import Comparison
 from d2lhybrid.explaining import explain
 from d2lhybrid.frameworks import known
@@ -110,7 +110,6 @@ def _compare(file: str, functions: Sequence[str], **options: Any) -> Comparison:
     Raises:
         What ``to_compare``, ``compare`` and ``refuse_example`` raise.
     """
-    require_processes(options.get("processes"), options.get("threads"))
     of_variants = {name: options.pop(name) for name in OF_VARIANTS if name in options}
     compared = to_compare(file, functions, **of_variants)
     if isinstance(compared, Call):
@@ -244,7 +243,7 @@ def _add_compare(comparing: ArgumentParser) -> None:
     add("--build-timeout", type=_number("build_timeout"), metavar="S", help=most)
     fresh = _("measure in this many fresh processes; six or more give an interval across processes")
     add("--processes", type=_number("processes"), metavar="N", help=fresh)
-    threads = _("how many threads each framework may use; only with --processes")
+    threads = _("how many threads each framework may use, in one fresh process or in --processes")
     add("--threads", type=_number("threads"), metavar="N", help=threads)
     tolerance = _("the relative difference between answers that is allowed")
     add("--check", type=_number("check"), metavar="TOLERANCE", help=tolerance)

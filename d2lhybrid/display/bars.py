@@ -12,7 +12,6 @@ from d2lhybrid.display.plot import Notes
 _ROW = 0.3  # inches
 _BAR = 0.66  # of the height of a row
 _BETWEEN = 0.4  # rows between two groups
-_PALE = 0.35  # opacity of what is undecided
 _SIDE = 1.06  # what is left beside the bars, as a ratio
 _MOST_TICKS = 8
 _GUESS = {"marker": "D", "markersize": 7.5, "linestyle": "none", "markeredgewidth": 1.6}
@@ -150,7 +149,7 @@ def _draw_bar(ax: Any, bar: Bar, y: float) -> Any:
     if bar.is_undecided:
         edge = {"facecolor": "none", "edgecolor": bar.colour, "linestyle": "--"}
         ax.barh(y, bar.ratio - 1, _BAR, 1, linewidth=1, **edge)
-        style["alpha"] = _PALE
+        style["alpha"] = plot.PALE
     ax.barh(y, bar.ratio - 1, _BAR, 1, **style)
     return plot.beside(ax, bar.text, max(bar.ratio, 1.0), y)
 

@@ -39,6 +39,7 @@ _LEGEND, _HANDLE = 14, 9  # columns of a legend's text in an inch, and of what s
 LONG_LABEL = 18  # columns, beyond which a label of a row has a second line
 _TICKS = {"x": 5, "y": 12}  # powers of ten that have room
 WARNING = "#D55E00"
+PALE = 0.35  # opacity of a bar that is undecided, and of no other
 SAVES, ADDS = "#009E73", "#D55E00"  # steps to the left, and to the right
 WIDTH = 5.6  # inches: text stays legible where a phone makes the figure smaller
 _INKED = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color")
@@ -66,6 +67,7 @@ class Mark:
     text: str
     colour: str = GREY
     marker: str = "o"
+    is_undecided: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,8 @@ class Curve:
 def marks(marks: Sequence[Mark], base: float, title: str, in_words: str, notes: Notes) -> Any:
     """Marks with their intervals, and a line at the base; returns the axes.
 
+    A bar leads from the base to each mark, pale if it is undecided.
+
     The axis is logarithmic, so equal distances are equal ratios.
     """
     with drawing(1.3 + 0.42 * len(marks)) as ax:
@@ -95,8 +99,9 @@ def marks(marks: Sequence[Mark], base: float, title: str, in_words: str, notes: 
         for row, mark in enumerate(marks):
             low, high = mark.spread
             ends = [[mark.seconds - low], [high - mark.seconds]]
-            style = {"color": mark.colour, "capsize": 3}
-            ax.hlines(row, base, mark.seconds, color=mark.colour, linewidth=4, alpha=0.4)
+            style = {"color": mark.colour, "capsize": 4}
+            alpha = PALE if mark.is_undecided else 1
+            ax.hlines(row, base, mark.seconds, color=mark.colour, linewidth=4, alpha=alpha)
             ax.errorbar(mark.seconds, row, xerr=ends, fmt=mark.marker, markersize=7, **style)
             beside(ax, mark.text, max(high, base), row)  # the line crosses no text
         write_notes(ax, notes)

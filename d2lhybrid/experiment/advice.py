@@ -1,6 +1,6 @@
 """What to use, by the rows of a comparison."""
 
-from d2lhybrid.core.i18n import gettext as _, names, ngettext, noop as N_, number, sentences
+from d2lhybrid.core.i18n import gettext as _, names, ngettext, noop as N_, sentences
 from d2lhybrid.core.reader import option
 from d2lhybrid.core.stats import FEWEST
 from d2lhybrid.display.table import NEVER, calls, percent, seconds
@@ -32,7 +32,8 @@ _STAY_SUPPORTED = {
 def advice(rows: Rows) -> str:
     """What to use, by the verdicts on the latency; empty if there is nothing to say.
 
-    1. No advice where other programs held a variant up, or without an alternative to the baseline.
+    1. No advice without an alternative to the baseline. If other programs leave the verdict on a
+       variant undecided, only one that is faster all the same is advised.
     2. References are programs to compare the variants with. They are never recommended.
     3. What its makers have deprecated is never recommended either, however fast it is: the advice
        is what the comparison would give without it. If the baseline is deprecated, the advice is
@@ -47,12 +48,12 @@ def advice(rows: Rows) -> str:
     6. Otherwise stay with the baseline: even the fastest alternative is slower or the same.
     """
     choice = _choice(rows)
-    if rows.busy or not choice:
+    if not choice:
         return ""
     recommended = best(rows)
     if recommended is not None:
         return _use(recommended, rows)
-    if rows.baseline.deprecated:
+    if rows.busy or rows.baseline.deprecated:
         return ""
     undecided = [row for row in choice if _is_undecided(row)]
     if undecided:
@@ -64,7 +65,7 @@ def advice(rows: Rows) -> str:
 
 def best(rows: Rows) -> Row | None:
     """The variant to use in place of the baseline by rules 1 to 4 of `advice`, if there is one."""
-    return None if rows.busy else _best_of(_choice(rows))
+    return _best_of(_choice(rows))
 
 
 def _best_of(choice: list[Row]) -> Row | None:
@@ -87,17 +88,6 @@ def _is_undecided(row: Row) -> bool:
     return row.pays_after is None and not row.latency.in_each
 
 
-def what_helps(rows: Rows) -> str:
-    """What to do where other programs held variants up."""
-    threads = set(rows.env.threads.values())
-    if threads == {1} or (rows.processes and not threads):
-        return _("Measure again when the machine is quieter, or in more processes.")
-    text = _(
-        "Use one thread, with {processes} and {threads}, or wait until the machine is quieter."
-    )
-    return text.format(processes=option("processes", 6), threads=option("threads", 1))
-
-
 def _use(row: Row, rows: Rows) -> str:
     if row.pays_after == 1 and row.build_seconds:
         text = _(
@@ -118,7 +108,7 @@ def _use(row: Row, rows: Rows) -> str:
         )
     text = text.format(
         label=row.label,
-        ratio=number(row.latency.ratio),
+        ratio=row.latency.shown_ratio,
         baseline=rows.baseline.label,
         calls=calls(row.pays_after),
         more=calls(row.pays_after_with_build),
@@ -141,7 +131,7 @@ def _about_runtime(row: Row, rows: Rows) -> str:
     return text.format(
         label=row.label,
         own=without.label if without else "",
-        ratio=number(without.latency.ratio if without else 1),
+        ratio=without.latency.shown_ratio if without else "",
         baseline=rows.baseline.label,
     )
 
@@ -185,7 +175,9 @@ def _stay(choice: list[Row], rows: Rows) -> str:
     row = max(choice, key=lambda other: other.latency.ratio)
     fastest = max(rows.variants, key=lambda other: other.latency.ratio)
     text = _((_STAY if row is fastest else _STAY_SUPPORTED)[row.latency.shown_verdict])
-    ratio = number(max(row.latency.ratio, 1 / row.latency.ratio))
     return text.format(
-        baseline=rows.baseline.label, label=row.label, ratio=ratio, margin=percent(rows.margin)
+        baseline=rows.baseline.label,
+        label=row.label,
+        ratio=row.latency.shown_inverse,
+        margin=percent(rows.margin),
     )

@@ -5,8 +5,9 @@ if the interval says the opposite; that needs no noise floor, so a wrong claim a
 are noisy. Otherwise it is *undecided*: more rounds are taken, and if it stays undecided, the reader
 is told. "Not shown" is not "false".
 
-If other programs held the variants up, so that too few rounds are left, every claim is undecided:
-threads that wait for a core can reverse any ratio.
+If other programs held the variants up, so that too few rounds are left, nothing contradicts a
+claim. It holds only by what waiting can't have done to the ratio (``ends_while_busy``), which needs
+one thread: several that wait for each other can reverse any ratio.
 """
 
 import math
@@ -63,6 +64,11 @@ class Compared(Protocol):
 
     def is_busy(self, label: str, against: str | None = None) -> bool:
         """Did other programs hold these up too often?"""
+
+    def ends_while_busy(
+        self, label: str, metric: str | None = None, against: str | None = None
+    ) -> tuple[float, float]:
+        """Between what their ratio lies if other programs held these up."""
 
     def confidence(self, label: str, against: str | None = None) -> float:
         """How sure the interval of the ratio is."""
@@ -128,10 +134,12 @@ class Claim:
 
     def judged(self, c: Compared) -> str:
         """'holds', 'contradicted' or 'undecided' by what was measured."""
-        _estimate, low, high = c.ratio(self.label, self.metric, self.against)
         verdict = c.verdict(self.label, self.metric, self.against)
         if c.is_busy(self.label, self.against):
-            return "undecided"
+            low, high = c.ends_while_busy(self.label, self.metric, self.against)
+            judged = self._judged_by(_Seen(verdict, low, high, c.margin))
+            return "holds" if judged == "holds" else "undecided"
+        _estimate, low, high = c.ratio(self.label, self.metric, self.against)
         return self._judged_by(_Seen(verdict, low, high, c.margin))
 
     def has_chance(self, c: Compared, narrower: float) -> bool:
@@ -179,6 +187,11 @@ class Claim:
         """What is shown when it holds: a sentence, then the metric and the size it is about."""
         text = _HOLDS[self.sense] if self.at_least is None else _HOLDS_AT_LEAST[self.sense]
         ratio = c.ratio(self.label, self.metric, self.against)[0]
+        while_busy = ""
+        if c.is_busy(self.label, self.against):
+            low, high = c.ends_while_busy(self.label, self.metric, self.against)
+            ratio = low if self.sense in ("faster", "not slower") else high
+            while_busy = _("The machine was busy, so this is the least that it can be.")
         fields = {
             "label": self.label,
             "against": c.baseline if self.against is None else self.against,
@@ -191,7 +204,7 @@ class Claim:
         if self.metric:
             metric = _("Clock: {clock}.").format(clock=_(METRICS[self.metric]))
         size = "" if self.size is None else _("Work: {work}.").format(work=count(self.size))
-        return sentences(_(text).format(**fields), metric, size)
+        return sentences(_(text).format(**fields), metric, size, while_busy)
 
 
 class _Seen(NamedTuple):
@@ -340,7 +353,7 @@ def _undecided(c: Compared, claim: Claim) -> str:
     elif c.is_busy(claim.label, claim.against):
         text = _(
             "Other programs held up these two in too many of {rounds} rounds to decide it. Compare "
-            "on one thread, with processes=6 and threads=1, or when the machine is quieter."
+            "on one thread, with threads=1, or when the machine is quieter."
         )
     elif c.processes and not math.isfinite(c.ratio(claim.label, claim.metric, claim.against)[2]):
         text = _(

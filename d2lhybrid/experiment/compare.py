@@ -5,6 +5,7 @@ import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -25,9 +26,10 @@ from d2lhybrid.core.reader import option
 from d2lhybrid.core.usage import described, not_one_callable, not_several_callables, usage
 from d2lhybrid.experiment.cold_start import TimerFunction
 from d2lhybrid.experiment.comparison import Comparison
+from d2lhybrid.experiment.crowded import cores_held, run_with_one_thread, with_one_thread
 from d2lhybrid.experiment.experiment import Experiment
 from d2lhybrid.experiment.measurement import Measurement
-from d2lhybrid.experiment.processes import ProcessExperiment
+from d2lhybrid.experiment.processes import OneProcessExperiment, ProcessExperiment
 from d2lhybrid.experiment.variants import Given, Variants, recognized
 from d2lhybrid.frameworks.state import preserve_state
 from d2lhybrid.frameworks.variant import Args, Kwargs
@@ -121,14 +123,17 @@ def compare(
         margin: what counts as the same, as a fraction (0.02 is 2%).
         processes: how many fresh processes measure, one after the other; None measures in this one.
             Each builds, makes the first calls, warms up and takes rounds for an equal share of
-            `time_limit`. If other programs disturbed some of five or more, up to half as many more
-            replace them. The ratio is the median over the processes; with fewer than six there is
-            no interval. A variant that crashes its process is left out. It must be possible to send
-            the functions and arguments to another process.
-        threads: how many threads each framework may use; needs `processes`, because a framework
-            reads this when it starts. One thread helps if others use the same cores.
-        caches: True lets the processes use your compilers' caches on disk. Otherwise each first
-            call gets an empty folder for them, so that cold starts are cold.
+            `time_limit`. If other programs leave a verdict of five or more undecided, up to half as
+            many more measure. The ratio is the median over the processes; with fewer than six there
+            is no interval. A variant that crashes its process is left out. It must be possible to
+            send the functions and arguments to another process.
+        threads: how many threads each framework may use. A framework reads this when it starts, so
+            without `processes`, one fresh process measures. If None and other programs leave fewer
+            cores than the framework has threads, that is done with one thread, if the functions and
+            arguments can be sent there; a line below the table says so.
+        caches: True lets the processes use your compilers' caches on disk. Otherwise the first
+            process finds empty ones, so that its cold starts are cold. They are those of the table,
+            and the processes after it find what the first has compiled.
         why: after the rounds, find out why the recommended variant is faster, and why compiled ones
             aren't; the result then says so. This calls them a few more times, and takes at most ten
             seconds, or twice the time limit. The result's ``why()`` can do this later.
@@ -188,11 +193,19 @@ def compare(
     )
     in_processes = _whole_number("processes", processes)
     of_threads = _whole_number("threads", threads)
-    require_processes(in_processes, of_threads)
-    if in_processes is None:
-        comparison = experiment.run()
-    else:
+    begin = perf_counter()
+    held = cores_held(experiment) if of_threads is None else 0
+    if in_processes:
+        if held:
+            of_threads, experiment.circumstance = 1, with_one_thread(held)
         comparison = ProcessExperiment(experiment, in_processes, of_threads, caches).run()
+    elif of_threads:
+        comparison = OneProcessExperiment(experiment, 1, of_threads, caches, why=why).run()
+    elif held:
+        comparison = run_with_one_thread(experiment, held, why)
+    else:
+        comparison = experiment.run()
+    comparison = replace(comparison, took=perf_counter() - begin)
     if why and comparison.stopped != "interrupted":
         with suppress(Exception, KeyboardInterrupt):  # what was measured is there
             return comparison.asked()
@@ -313,17 +326,6 @@ def _unexpected(name: str, received: Any) -> ArgumentError:
     text, value = _EXPECTED[name]
     written = {"option": option(name, value), "no": option(name, False)}
     return ArgumentError(_(text).format(received=received, **written))
-
-
-def require_processes(processes: int | None, threads: int | None) -> None:
-    """Raise ArgumentError for threads without fresh processes."""
-    if processes is None and threads is not None:
-        text = _(
-            "Expected {processes} with {threads}, because a framework chooses its threads when its "
-            "process starts. Received: {threads} alone."
-        )
-        needed = {"processes": option("processes", 6), "threads": option("threads", threads)}
-        raise ArgumentError(text.format(**needed))
 
 
 def checked_option(name: str, received: Any) -> Any:

@@ -31,7 +31,12 @@ from d2lhybrid.experiment.measurement import (
 )
 from d2lhybrid.experiment.provenance import Environment
 from d2lhybrid.experiment.rows import Row, Rows, Times
-from d2lhybrid.experiment.verdict import decide_verdict, in_each
+from d2lhybrid.experiment.verdict import (
+    busy_bound,
+    decide_verdict,
+    decide_while_busy,
+    in_each,
+)
 from d2lhybrid.experiment.why import Reason, Reasons, has_reason, reason
 
 # What a result shows, for programs that read notebooks: the site, README, whoever collects them.
@@ -75,13 +80,16 @@ class Comparison(Result, Mapping[str, Measurement]):
     before the first variant, by its name, if this process had not started it yet.
 
     `processes` are the comparisons of the fresh processes, if any were asked for. Then sample i of
-    every measurement is the median of process i, one-time costs are medians over processes, and a
+    every measurement is the median of process i, one-time costs are those of the first, and a
     ratio has one value per process: the median over its rounds.
 
     `facts` holds, by label, what was found out after the rounds about why variants take their time.
 
     `warnings` are sentences about calls that answer another question, such as those of a model in
     training mode.
+
+    `circumstance` is a sentence on how it was measured, if that isn't as usual, such as with one
+    thread. `took` are the seconds of all of it, with building, first calls and warm-up.
 
     `experiment` can take more rounds for an undecided claim, and keeps the callables and their
     arguments for that. It isn't part of the data: equality, JSON, copies and pickles leave it out.
@@ -111,6 +119,8 @@ class Comparison(Result, Mapping[str, Measurement]):
     processes: "tuple[Comparison, ...]" = ()
     facts: dict[str, Facts] = field(default_factory=dict, hash=False)
     warnings: tuple[str, ...] = ()
+    circumstance: str = ""
+    took: Seconds | None = field(default=None, compare=False)
     experiment: MeasuresOn | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -217,7 +227,10 @@ class Comparison(Result, Mapping[str, Measurement]):
     @property
     def busy(self) -> bool:
         """Did other programs leave the verdict on some variant undecided?"""
-        return any(map(self.is_busy, self.others or self))
+        if not self.others:
+            return any(map(self.is_busy, self))
+        held_up = filter(self.is_busy, self.others)
+        return any(self.verdict(label) == "undecided" for label in held_up)
 
     @property
     def noisy(self) -> bool:
@@ -296,6 +309,23 @@ class Comparison(Result, Mapping[str, Measurement]):
             return stats.ratio(logarithms, stats.CONFIDENCE)
         return stats.ratio(logarithms, stats.confidence(len(logarithms)))
 
+    def ends_while_busy(
+        self, label: str, metric: str | None = None, against: str | None = None
+    ) -> tuple[float, float]:
+        """Between what the ratio lies of two that other programs held up: (low, high).
+
+        With one thread, waiting moves a ratio by no more than ``busy_bound``, so this is the
+        interval of all rounds, of each process if there are six or more, wider by that at each end.
+        Threads that wait for each other can move it anywhere: from 0 to infinity.
+        """
+        if {*self.env.threads.values()} != {1} or 0 < len(self.processes) < stats.FEWEST:
+            return 0.0, math.inf
+        # Where too few rounds were left, ``ratio`` rests on all of them.
+        ratios = [each.ratio(label, metric, against) for each in self.processes or (self,)]
+        low, high = min(low for _, low, _ in ratios), max(high for *_, high in ratios)
+        bound = busy_bound(self.env.threads)
+        return low / bound, high * bound
+
     def range_of_processes(
         self, label: str, metric: str | None = None
     ) -> tuple[float, float] | None:
@@ -313,8 +343,9 @@ class Comparison(Result, Mapping[str, Measurement]):
         """'faster', 'slower', 'same' or 'undecided', against the baseline or another.
 
         'same' if the whole interval of the ratio lies within `margin` of 1; else 'faster' or
-        'slower' if it lies beyond the noise floor; else 'undecided'. It is also 'undecided' if
-        other programs held the two up so often that too few rounds are left (``is_busy``).
+        'slower' if it lies beyond the noise floor; else 'undecided'. If other programs held the two
+        up so often that too few rounds are left (``is_busy``), it is 'faster' or 'slower' only if
+        the whole interval lies beyond what waiting can do to a ratio (``ends_while_busy``).
 
         Raises:
             UnknownLabelError: There is no such variant.
@@ -324,7 +355,7 @@ class Comparison(Result, Mapping[str, Measurement]):
         if label == (self.baseline if against is None else against):
             return "same"
         if self.is_busy(label, against):
-            return "undecided"
+            return decide_while_busy(*self.ends_while_busy(label, metric, against))
         return decide_verdict(interval, self.floor_of(metric), self.margin)
 
     @usage("break_even('compiled')")
@@ -347,6 +378,8 @@ class Comparison(Result, Mapping[str, Measurement]):
             return None if verdict == "undecided" else NEVER
         mine, base = self[label], self[self.baseline]
         saved = base.median - mine.median
+        if self.is_busy(label):  # the least of what it saves
+            saved = base.median * (1 - 1 / self.ends_while_busy(label)[0])
         extra = mine.cold_seconds - base.cold_seconds
         if with_build:
             extra += (mine.build_seconds or 0.0) - (base.build_seconds or 0.0)
@@ -377,6 +410,8 @@ class Comparison(Result, Mapping[str, Measurement]):
             env=self.env,
             warnings=self.warnings,
             compilers_started=self.compilers_started,
+            circumstance=self.circumstance,
+            took=self.took,
         )
         best = advice.best(rows)
         marked = (replace(row, is_best=True) if row is best else row for row in rows)
@@ -423,17 +458,22 @@ class Comparison(Result, Mapping[str, Measurement]):
         spread = max(low, min(samples)), min(high, max(samples))
         if m.label == self.baseline:
             return Times(m.median_of(metric), spread=spread)
-        ratio, *interval = self.ratio(m.label, metric)
+        ratio, *ends = self.ratio(m.label, metric)
+        is_busy, verdict, nearer = self.is_busy(m.label), self.verdict(m.label, metric), None
+        if is_busy and verdict != "undecided":
+            ends = [*self.ends_while_busy(m.label, metric)]
+            nearer = ends[0] if verdict == "faster" else ends[1]
         return Times(
             m.median_of(metric),
             ratio,
-            (interval[0], interval[1]),
-            self.verdict(m.label, metric),
-            "" if self.is_busy(m.label) else in_each(self.log_ratios(m.label, metric)),
+            (ends[0], ends[1]),
+            verdict,
+            "" if is_busy else in_each(self.log_ratios(m.label, metric)),
             spread,
             self.range_of_processes(m.label, metric),
             len(self._used_processes(m.label)),
             self._differs_between_processes(m.label, metric),
+            nearer,
         )
 
     def _differs_between_processes(self, label: str, metric: str) -> bool:

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from mmap import mmap
 from pathlib import Path
-from time import perf_counter, process_time
+from time import perf_counter, process_time, sleep
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -208,6 +208,14 @@ class Disturbance:
         self._held_up.clear()
         if is_long:
             self._before, self._latest = self._latest, now
+
+
+def cores_others_use(seconds: float) -> float:
+    """How many cores other programs keep busy, in the mean of so many seconds from now."""
+    watch = counts()
+    before, begin = watch.usage(), perf_counter()
+    sleep(seconds)
+    return max(0.0, watch.usage().others - before.others) / (perf_counter() - begin)
 
 
 def _own_seconds() -> float:

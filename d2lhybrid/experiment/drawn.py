@@ -35,13 +35,14 @@ def _mark(row: Row, metric: str) -> Mark:
     times = row.times[metric]
     text, verdict = seconds(times.seconds), None
     if row.role == "variant":
-        verdict = VERDICTS[times.verdict]
-        text += f" ({number(times.ratio)}×, {_(verdict.word)})"
+        verdict = VERDICTS[times.shown_verdict]
+        text += f" ({times.shown_ratio}×, {_(verdict.word)})"
     elif row.role == "reference":
         text += f" ({number(times.ratio)}×)"
     colour, marker = (verdict.colour, verdict.marker) if verdict else (plot.GREY, "o")
     spread = times.spread or (times.seconds, times.seconds)
-    return Mark(row.name, times.seconds, spread, text, colour, marker)
+    is_undecided = row.role == "variant" and times.shown_verdict == "undecided"
+    return Mark(row.name, times.seconds, spread, text, colour, marker, is_undecided)
 
 
 def waterfall(rows: Rows, labels: Sequence[str], metric: str) -> Any:

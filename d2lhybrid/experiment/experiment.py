@@ -4,10 +4,10 @@
 asks its experiment for more rounds.
 """
 
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -71,7 +71,8 @@ class Experiment:
     rounds: Rounds = field(init=False)
     stopped: str = field(default="limit", init=False)  # why no more rounds were taken
     compilers_started: Mapping[str, float] = field(default_factory=dict, init=False)
-    # A folder in which each first call gets an empty one for its compilers; None: they keep theirs.
+    circumstance: str = field(default="", init=False)  # a sentence for the result
+    # A folder in which each label's first call keeps its programs apart; None: they keep theirs.
     cold_caches: Path | None = field(default=None, init=False)
     note: Note = field(default_factory=lambda: note_nowhere, init=False)  # of whose turn it is
     facts: dict[str, Facts] = field(default_factory=dict, init=False)  # that were asked so far
@@ -113,8 +114,7 @@ class Experiment:
         """
         self._note_load()
         if not decided(self.comparison()):
-            longest = max(CLAIM_LIMITS * self.time_limit, CLAIM_LEAST_SECONDS)
-            longest = min(longest, CLAIM_MOST_LIMITS * self.time_limit)
+            longest = claim_seconds(self.time_limit)
             earliest = stats.FEW.start  # a single question may be clear soon
             rule = StoppingRule(longest, lambda: decided(self.comparison()), earliest)
             message = N_("the claim is undecided: measuring for up to {seconds} s more")
@@ -148,6 +148,7 @@ class Experiment:
             compilers_started=dict(self.compilers_started),
             facts=dict(self.facts),
             warnings=self.warnings,
+            circumstance=self.circumstance,
             experiment=self,
         )
 
@@ -202,10 +203,12 @@ class Experiment:
             started |= framework.start_compilers(functions)
         self.compilers_started = started
 
-    def _empty_disk_caches(self) -> None:
+    def _separate_disk_caches(self, label: str) -> None:
         """Let no compiler find what it has compiled for another callable."""
         if self.cold_caches:
-            folder = Path(tempfile.mkdtemp(dir=self.cold_caches))
+            # A label may hold any character, so the folder has its hash.
+            folder = self.cold_caches / sha256(label.encode()).hexdigest()[:16]
+            folder.mkdir(exist_ok=True)
             for framework in loaded():
                 framework.use_disk_cache(folder)
 
@@ -225,7 +228,7 @@ class Experiment:
         def call_once(sampler: Sampler) -> None:
             with show_status(N_("building {label}"), self.progress, label=sampler.label):
                 self.note(sampler.label, True)
-                self._empty_disk_caches()
+                self._separate_disk_caches(sampler.label)
                 output = sampler.call_first(self.build_timeout)
                 self.note(sampler.label, False)
             if self.check is False:
@@ -275,6 +278,12 @@ class Experiment:
         now = load() or 0.0
         if now > (self.rounds.env.load or 0.0):
             self.rounds.env = replace(self.rounds.env, load=now)
+
+
+def claim_seconds(limit: float) -> float:
+    """How long an undecided claim may be measured on, by the comparison's time limit."""
+    longest = max(CLAIM_LIMITS * limit, CLAIM_LEAST_SECONDS)
+    return min(longest, CLAIM_MOST_LIMITS * limit)
 
 
 def is_clear(comparison: Comparison) -> bool:

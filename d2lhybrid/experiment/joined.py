@@ -32,8 +32,6 @@ def join(
         reasons |= process.unavailable
     reasons_to_stop = {process.stopped for process in processes}
     longest = max(process.limit_needed or 0.0 for process in processes)
-    started = [process.compilers_started for process in processes]
-    names = dict.fromkeys(name for seconds in started for name in seconds)
     return Comparison(
         measurements=tuple(
             _measurement([process[label] for process in processes]) for label in labels
@@ -49,31 +47,27 @@ def join(
         stopped=stopped or ("limit" if "limit" in reasons_to_stop else "clear"),
         margin=first.margin,
         limit_needed=len(processes) * longest if longest else None,
-        compilers_started={
-            name: statistics.median(seconds[name] for seconds in started if name in seconds)
-            for name in names
-        },
+        compilers_started=first.compilers_started,
         processes=tuple(process.release() for process in processes),
         experiment=experiment,
     )
 
 
 def _measurement(measurements: Sequence[Measurement]) -> Measurement:
-    """One callable in several processes: medians of theirs, one sample a process."""
+    """One callable in several processes: medians of theirs, one sample a process.
+
+    What is paid once is that of the first process, because its caches serve the others.
+    """
     first = measurements[0]
 
     def median_of(name: str) -> float | None:
         known = [seconds for m in measurements if (seconds := getattr(m, name)) is not None]
         return statistics.median(known) if known else None
 
-    firsts = [n for m in measurements if (n := m.first_compilations) is not None]
     laters = [n for m in measurements if (n := m.later_compilations) is not None]
     return replace(
         first,
         processes=len(measurements),
-        build_seconds=median_of("build_seconds"),
-        load_seconds=median_of("load_seconds"),
-        first_seconds=statistics.median(m.first_seconds for m in measurements),
         times=_samples([m.times for m in measurements]),
         note="; ".join(dict.fromkeys(m.note for m in measurements if m.note)) or None,
         env=replace(
@@ -85,8 +79,6 @@ def _measurement(measurements: Sequence[Measurement]) -> Measurement:
             or None,
         ),
         page_faults=median_of("page_faults"),
-        disk_cache_hit=any(m.disk_cache_hit for m in measurements),
-        first_compilations=statistics.median_low(firsts) if firsts else None,
         later_compilations=sum(laters) if laters else None,
         later_calls=sum(m.later_calls for m in measurements),
     )

@@ -162,8 +162,8 @@ class Measurement(Result):
     that run at the same time, those of one thread. `first_compilations` are the programs that were
     compiled in the first call, `later_compilations` those in the `later_calls` after it; None if
     the framework doesn't count them. All of this describes one process, unless several `processes`
-    were joined: then sample i is the median of process i, one-time costs are medians over
-    processes, and counts of later calls are sums.
+    were joined: then sample i is the median of process i, one-time costs are those of the first
+    process, and counts of later calls are sums.
 
     `compilers_started`: as in a ``Comparison``, for a callable that was measured alone.
 

@@ -6,6 +6,7 @@ that folder: a comparison, or the error that the baseline raised.
 
 import json
 import sys
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,9 @@ class Task:
     left_out: tuple[str, ...]
     time_limit: float
     seed: int
-    caches: bool = False  # may it find what compilers have kept on the disk for this user?
+    programs: str | None  # the folder in which compilers keep programs; None: that of the user
+    is_only: bool = False  # is it the only process, whose rounds have to decide?
+    why: bool = False  # does it ask, after the rounds, why variants take their time?
 
     def write(self, folder: Path) -> None:
         """Into the folder of the process."""
@@ -64,8 +67,14 @@ class Task:
             progress=False,
         )
         experiment.note = Position(folder / "position", self.labels).note
-        experiment.cold_caches = None if self.caches else folder
-        return experiment.run_for_estimates()
+        experiment.cold_caches = Path(self.programs) if self.programs else None
+        if not self.is_only:
+            return experiment.run_for_estimates()
+        comparison = experiment.run()
+        if self.why:
+            with suppress(Exception):  # what was measured is there
+                return comparison.asked()
+        return comparison
 
 
 def main() -> None:

@@ -23,14 +23,14 @@ from typing import IO
 import numpy as np
 
 from d2lhybrid.core.errors import CallFailedError, UnwritableFolderError
-from d2lhybrid.core.i18n import gettext as _, language, noop as N_, sentences
+from d2lhybrid.core.i18n import general, gettext as _, language, noop as N_, sentences
 from d2lhybrid.core.reader import option
 from d2lhybrid.core.stats import FEWEST
 from d2lhybrid.core.subprocesses import end, started_python, status
 from d2lhybrid.display.progress import show_status, status_line
 from d2lhybrid.experiment.cold_start import too_long
 from d2lhybrid.experiment.comparison import Comparison
-from d2lhybrid.experiment.experiment import Experiment
+from d2lhybrid.experiment.experiment import Experiment, claim_seconds
 from d2lhybrid.experiment.facts import Facts
 from d2lhybrid.experiment.joined import join
 from d2lhybrid.experiment.one_process import PROGRAM, UNWRITABLE, Task, read_result
@@ -67,8 +67,8 @@ class ProcessExperiment:
     """An experiment that is done in several processes, and what these have found so far.
 
     Its time limit is that of all `count` together. `threads` is how many each framework may use,
-    by its own default if None. With `caches`, compilers find the user's disk caches, otherwise
-    those of their process, which are empty.
+    by its own default if None. With `caches`, compilers find the user's disk caches. Otherwise, the
+    first process finds empty ones, so cold starts are cold, and the others what it has compiled.
     """
 
     experiment: Experiment
@@ -127,8 +127,12 @@ class ProcessExperiment:
             seed=self.experiment.seed,
             experiment=self,
         )
-        facts, warnings = dict(self.experiment.facts), self.experiment.warnings
-        return replace(joined, facts=facts, warnings=warnings)
+        return replace(
+            joined,
+            facts=dict(self.experiment.facts),
+            warnings=self.experiment.warnings,
+            circumstance=self.experiment.circumstance,
+        )
 
     def _measure(self, most: int, is_over: Callable[[], bool]) -> Comparison:
         """Measure in one process after the other, until it is over or there are `most`."""
@@ -175,7 +179,7 @@ class ProcessExperiment:
             left_out=(*self.unavailable,),
             time_limit=experiment.time_limit / self.count,
             seed=int(seed),
-            caches=self.caches,
+            programs=None if self.caches else str(_made(packed.parent / "programs")),
         )
 
     def _run(self, task: Task, folder: Path, where: str, say: Say) -> _Ended:
@@ -219,8 +223,8 @@ class ProcessExperiment:
             if self.threads is not None:
                 changes |= framework.thread_variables(self.threads)
             if not self.caches:
-                # What a compiler finds out of the machine, it finds for all of the processes. What
-                # it compiles goes into a folder of its own for each callable.
+                # What a compiler finds out of the machine, it finds for all callables. What it
+                # compiles goes into a folder of its own for each (``Task.programs``).
                 changes |= framework.cache_variables(folder.parent / "caches")
         variables = {**os.environ, **changes}
         return {name: value for name, value in variables.items() if value is not None}
@@ -247,6 +251,48 @@ class ProcessExperiment:
             if label == baseline:
                 raise _baseline_ended(label, reason, ended.last_words)
         self.unavailable[label] = reason
+
+
+@dataclass(eq=False, repr=False)
+class OneProcessExperiment(ProcessExperiment):
+    """The same in one fresh process, whose comparison is the result: its rounds decide.
+
+    With `why`, the process also asks why variants take their time.
+    """
+
+    why: bool = False
+
+    def run(self) -> Comparison:
+        """Measure there, as ``Experiment.run`` does here."""
+        self._packed = pack(self.experiment, threads=self.threads)
+        return self._measure(1, lambda: False)
+
+    def measure_on(self, decided: Callable[[Comparison], bool], /) -> Comparison:
+        """Measure once more in a process, for as long as a claim may take, and only once."""
+        before = self.comparison()
+        if decided(before) or len(self.comparisons) > 1:
+            return before
+        message = N_("the claim is undecided: measuring for up to {seconds} s more")
+        seconds = general(claim_seconds(self.experiment.time_limit))
+        with show_status(message, self.experiment.progress, seconds=seconds):
+            comparison = self._measure(2, lambda: False)
+        return comparison if {*comparison} == {*before} else before
+
+    def ask(self, rows: Rows, labels: Sequence[str] | None = None, /) -> dict[str, Facts]:
+        """Ask about these labels in this process; what needs a reason was asked in the other."""
+        return super().ask(rows, labels) if labels else {}
+
+    def comparison(self) -> Comparison:
+        """What the latest process says."""
+        latest, circumstance = self.comparisons[-1], self.experiment.circumstance
+        unavailable = latest.unavailable | self.unavailable
+        return replace(latest, unavailable=unavailable, circumstance=circumstance, experiment=self)
+
+    def _task(self, packed: Path) -> Task:
+        task = replace(super()._task(packed), is_only=True)
+        if self.comparisons:
+            return replace(task, time_limit=claim_seconds(self.experiment.time_limit))
+        return replace(task, seed=self.experiment.seed, why=self.why)
 
 
 def _began_nothing(status: str, last_words: str) -> CallFailedError:
@@ -278,6 +324,12 @@ def _temporary_folder() -> Iterator[Path]:
         folder = tempfile.TemporaryDirectory(prefix="d2lhybrid-", ignore_cleanup_errors=True)
     with folder as name:
         yield Path(name)
+
+
+def _made(folder: Path) -> Path:
+    """This folder, which is made if it isn't there."""
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 @contextmanager

@@ -54,7 +54,9 @@ def environment() -> Environment:
     by_name = {framework.name: framework for framework in loaded()}
     ours = sys.modules["d2lhybrid"].__version__
     versions = {"python": platform.python_version(), "numpy": np.__version__, "d2lhybrid": ours}
-    threads = {name: framework.thread_count() for name, framework in by_name.items()}
+    threads = {
+        name: framework.thread_count() for name, framework in by_name.items() if framework.is_used()
+    }
     accelerators = [name for framework in by_name.values() for name in framework.accelerators()]
     # Those that this process may use, which in a container are fewer than there are.
     affinity = getattr(os, "sched_getaffinity", None)

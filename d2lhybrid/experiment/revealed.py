@@ -108,7 +108,8 @@ def sentences_of(group: Group) -> Iterator[str]:
         guessed = ""
         if row is group.fastest and group.guess is not None:
             guessed = _("You guessed {guess}.").format(guess=general(group.guess))
-        yield sentences(_sentence(group, row), guessed, group.reasons.get(row.label, ""))
+        busy = _("The machine was busy meanwhile.") if row.latency.while_busy else ""
+        yield sentences(_sentence(group, row), busy, guessed, group.reasons.get(row.label, ""))
 
 
 def _sentence(group: Group, row: Row) -> str:
@@ -119,8 +120,8 @@ def _sentence(group: Group, row: Row) -> str:
         label=row.name,
         baseline=group.baseline.label,
         verdict=verdict_in_words(times, group.rounds, group.processes),
-        ratio=number(times.ratio),
-        times=number(1 / times.ratio if times.ratio else inf),
+        ratio=times.shown_ratio,
+        times=times.shown_inverse,
         low=number(low),
         high=number(high),
         time=seconds(times.seconds),
@@ -198,14 +199,14 @@ def _bars(group: Group) -> bars.Group:
 def _bar(row: Row) -> bars.Bar:
     """Its text has ratio and time, and the verdict unless the side of the bar shows it."""
     times = row.latency
-    verdict = VERDICTS[times.verdict]
-    word = "" if times.verdict in _SHOWN_BY_SIDE else f", {_(verdict.word)}"
+    verdict = VERDICTS[times.shown_verdict]
+    word = "" if times.shown_verdict in _SHOWN_BY_SIDE else f", {_(verdict.word)}"
     return bars.Bar(
         label=row.name,
         ratio=times.ratio,
-        text=f"{number(times.ratio)}× ({seconds(times.seconds)}{word})",
+        text=f"{times.shown_ratio}× ({seconds(times.seconds)}{word})",
         colour=verdict.colour,
-        is_undecided=times.verdict == "undecided",
+        is_undecided=times.shown_verdict == "undecided",
     )
 
 

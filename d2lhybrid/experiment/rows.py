@@ -6,9 +6,10 @@ JSON for programs read rows and nothing else.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import NamedTuple
 
-from d2lhybrid.core.i18n import gettext as _, ngettext, noop as N_
+from d2lhybrid.core.i18n import gettext as _, ngettext, noop as N_, number
 from d2lhybrid.core.stats import FEWEST
 from d2lhybrid.experiment.facts import Facts
 from d2lhybrid.experiment.provenance import Environment
@@ -47,7 +48,9 @@ class Times:
     the range of the samples if they are too few. `in_each` is 'faster' or 'slower' if there are too
     few rounds, or processes, for a verdict and each of them says that by a factor of two or more.
     `range_of_processes` are the lowest and the highest ratio among so many `processes`, which may
-    differ by more than more rounds could narrow.
+    differ by more than more rounds could narrow. `while_busy` is the end of the ratio that is
+    nearer to 1, if the verdict was given while the machine was busy: the ratio is at least that of
+    what is faster, and at most that of what is slower.
     """
 
     seconds: float
@@ -59,6 +62,18 @@ class Times:
     range_of_processes: tuple[float, float] | None = None
     processes: int = 0
     differs_between_processes: bool = False
+    while_busy: float | None = None
+
+    @property
+    def shown_ratio(self) -> str:
+        """How many times as fast it is; "at least" so many, if the machine was busy."""
+        return in_words(self.ratio, self.while_busy)
+
+    @property
+    def shown_inverse(self) -> str:
+        """How many times as long it takes."""
+        inverse = 1 / self.ratio if self.ratio else inf
+        return in_words(inverse, 1 / self.while_busy if self.while_busy else None)
 
     @property
     def shown_verdict(self) -> str:
@@ -129,7 +144,8 @@ class Rows:
     if the rounds were taken in this process. In `disturbed_processes` of them, other programs held
     a variant up too often. `confidence` is the lowest of the intervals'.
     `warnings` are sentences about what may not be what the reader asks. `limit_needed` is the time
-    limit that enough rounds would have needed, None if there are enough.
+    limit that enough rounds would have needed, None if there are enough. `circumstance` is a
+    sentence on how it was measured, if any, and `took` the seconds of all of it, None if unknown.
     """
 
     rows: tuple[Row, ...]
@@ -149,6 +165,8 @@ class Rows:
     env: Environment = field(hash=False)
     warnings: tuple[str, ...] = ()
     compilers_started: Mapping[str, float] = field(default_factory=dict, hash=False)
+    circumstance: str = ""
+    took: float | None = None
 
     def __getitem__(self, index: int) -> Row:
         return self.rows[index]
@@ -193,6 +211,15 @@ class Rows:
             if (row.cold_seconds or 0.0) > FELT_CALLS * row.latency.seconds
         ]
         return bool(felt and self.variants)
+
+
+def in_words(ratio: float, nearer: float | None) -> str:
+    """A ratio, or that it is at least, or at most, the end that is nearer to 1."""
+    if nearer is None:
+        return number(ratio)
+    # Translators: in place of a number, as in "it is at least 1.5 times as fast"
+    text = _("at least {ratio}") if nearer > 1 else _("at most {ratio}")
+    return text.format(ratio=number(nearer))
 
 
 def named(label: str, deprecated: bool, other_runtime: bool = False) -> str:

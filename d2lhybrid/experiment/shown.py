@@ -10,16 +10,19 @@ from d2lhybrid.core import stats
 from d2lhybrid.core.i18n import count, gettext as _, listed, ngettext, noop as N_, number, sentences
 from d2lhybrid.core.reader import EXPLAIN, IN_FILE, option, typed
 from d2lhybrid.display.table import NEVER, UNKNOWN, Column, Table, calls, percent, seconds, span
-from d2lhybrid.experiment.advice import advice, what_helps
+from d2lhybrid.experiment import undecided
+from d2lhybrid.experiment.advice import advice
 from d2lhybrid.experiment.facts import Facts
 from d2lhybrid.experiment.measurement import METRICS
 from d2lhybrid.experiment.provenance import stamp
 from d2lhybrid.experiment.rows import VERDICTS, Row, Rows, Times, not_run, verdict_in_words
+from d2lhybrid.experiment.verdict import busy_bound
 from d2lhybrid.experiment.why import shown_reasons
 from d2lhybrid.frameworks.variant import NOTHING_COMPILED
 
 _BEST = "★"
 _ON_DISK = "†"
+_WHILE_BUSY = "‡"
 NEW_MEMORY_SHARE = 0.1  # of a call's time, above which new memory is spoken of
 _STOPPED = {
     "limit": N_("It stopped at the time limit."),
@@ -69,6 +72,8 @@ def comparison(rows: Rows) -> Page:
     """The table, what to use, why, and how to read it."""
     reasons = [str(reason) for reason in shown_reasons(rows)]
     remarks = [
+        *filter(None, [rows.circumstance]),
+        *undecided.by_noise_or_few_rounds(rows),
         *_marks(rows),
         *_compilers(rows),
         *_new_memory(rows),
@@ -101,10 +106,10 @@ def _details(rows: Rows) -> Iterator[str]:
             rows.processes,
         )
         yield text.format(n=rows.processes, rounds=rows.rounds, floor=floor)
-        if rows.disturbed_processes and rows.processes > stats.FEWEST:
+        if rows.disturbed_processes:
             text = _(
-                "Other programs disturbed {n} of these processes. If fewer than {fewest} others "
-                "are left, up to half as many more measure."
+                "Other programs disturbed {n} of these processes. A ratio rests on the others, or, "
+                "if they are fewer than {fewest}, on all."
             )
             yield text.format(n=rows.disturbed_processes, fewest=stats.FEWEST)
         yield from _ranges_of_processes(rows)
@@ -165,9 +170,10 @@ def _new_memory(rows: Rows) -> Iterator[str]:
 def sweep(sizes: Sequence[float], comparisons: Sequence[Rows]) -> Page:
     """The table of sizes, and what the signs in it mean."""
     details = [stamp(comparisons[0].env, comparisons[0].seed)]
+    circumstances = dict.fromkeys(rows.circumstance for rows in comparisons if rows.circumstance)
     reasons = not_run(row for rows in comparisons for row in rows)
-    table = sweep_table(sizes, comparisons)
-    return Page(cautions(comparisons), table, "", [], [signs(), *reasons], details)
+    table, remarks = sweep_table(sizes, comparisons), [signs(), *circumstances, *reasons]
+    return Page(cautions(comparisons), table, "", [], remarks, details)
 
 
 def signs() -> str:
@@ -191,14 +197,8 @@ def uncertain(comparisons: Sequence[Rows]) -> str:
     The machine is busy where other programs held the variants up, noisy where times vary so much
     without any.
     """
-    busy = [rows for rows in comparisons if rows.busy]
-    if busy:
-        text = _(
-            "⚠ The machine was busy: in {n} of {rounds} rounds, other programs held up a variant, "
-            "so its verdict stays undecided. {help}"
-        )
-        n, rounds = sum(rows.disturbed_rounds for rows in busy), sum(rows.rounds for rows in busy)
-        return text.format(n=count(n), rounds=count(rounds), help=what_helps(busy[0]))
+    if busy := undecided.by_load(comparisons):
+        return busy
     noisy = [rows for rows in comparisons if rows.noisy]
     if noisy:
         text = _(
@@ -265,7 +265,7 @@ def _columns_by(metric: str, rows: Rows) -> Iterator[TableColumn]:
     def ratio(row: Row) -> str:
         if metric not in row.times:
             return UNKNOWN
-        return "1" if row.role == "baseline" else number(row.times[metric].ratio)
+        return "1" if row.role == "baseline" else row.times[metric].shown_ratio
 
     def interval(row: Row) -> str:
         if metric not in row.times or row.role == "baseline":
@@ -292,7 +292,8 @@ def _columns_by(metric: str, rows: Rows) -> Iterator[TableColumn]:
 
 def _verdict_with_sign(times: Times, rows: Rows) -> str:
     sign = VERDICTS[times.shown_verdict].sign
-    return f"{sign} {verdict_in_words(times, rows.rounds, rows.processes)}"
+    mark = "" if times.while_busy is None else f" {_WHILE_BUSY}"
+    return f"{sign} {verdict_in_words(times, rows.rounds, rows.processes)}{mark}"
 
 
 def _columns_paid_once(rows: Rows) -> Iterator[TableColumn]:
@@ -331,6 +332,12 @@ def _cold_start_cell(row: Row) -> str:
 
 def _marks(rows: Rows) -> Iterator[str]:
     """What the marks in the table mean, a line each."""
+    if any(times.while_busy for row in rows.measured for times in row.times.values()):
+        text = _(
+            "{mark}: decided while the machine was busy, which can make a ratio {bound} times too "
+            "large or too small."
+        )
+        yield text.format(mark=_WHILE_BUSY, bound=number(busy_bound(rows.env.threads)))
     paid = [row.pays_after for row in rows.variants] if rows.cold_start_is_felt else []
     if NEVER in paid:
         yield _("∞: its cold start never pays off, because it isn't faster.")
@@ -405,7 +412,7 @@ def _cell_with_ratio(row: Row | None, metric: str, unknown: str) -> str:
     times = row.times[metric]
     if row.role == "baseline":
         return seconds(times.seconds)
-    return f"{seconds(times.seconds)} ({number(times.ratio)}× {VERDICTS[times.shown_verdict].sign})"
+    return f"{seconds(times.seconds)} ({times.shown_ratio}× {VERDICTS[times.shown_verdict].sign})"
 
 
 def summary(rows: Rows) -> dict[str, Any]:

@@ -3,12 +3,17 @@
 The statistics that it rests on are in ``core.stats``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import log
 
 from d2lhybrid.core.stats import FEWEST, MARGIN, Estimate
 
 PLAIN = 2.0  # times as fast, or as long, that each of a few has to say
+# By framework, how many times too large or too small a ratio may be that was measured with one
+# thread while other programs held it up: 1.25 times the largest distortion that
+# benchmarks/distortion.py has found (README.md there). A call of PyTorch runs in the thread that
+# made it. The others hand work to another thread, which waits for a core at each handover.
+BUSY_BOUNDS = {"torch": 1.6, "mxnet": 2.5, "tensorflow": 3.9, "jax": 9.5}
 
 
 def decide_verdict(interval: Estimate, floor: float, margin: float = MARGIN) -> str:
@@ -29,6 +34,29 @@ def decide_verdict(interval: Estimate, floor: float, margin: float = MARGIN) -> 
     if high < 1 / (1 + floor):
         return "slower"
     return "undecided"
+
+
+def busy_bound(frameworks: Iterable[str]) -> float:
+    """The bound where these frameworks compute; the largest of all for one that isn't known.
+
+    >>> busy_bound(["torch"]), busy_bound(["torch", "mine"])
+    (1.6, 9.5)
+    """
+    largest = max(BUSY_BOUNDS.values())
+    return max((BUSY_BOUNDS.get(name, largest) for name in frameworks), default=largest)
+
+
+def decide_while_busy(low: float, high: float) -> str:
+    """The verdict between these ends, which ``busy_bound`` has moved apart: beyond 1, or undecided.
+
+    The noise floor is not asked, because the bound was measured on ratios with all of their noise.
+
+    >>> decide_while_busy(1.1, 9.0), decide_while_busy(0.9, 7.0)
+    ('faster', 'undecided')
+    """
+    if low > 1:
+        return "faster"
+    return "slower" if high < 1 else "undecided"
 
 
 def in_each(logarithms: Sequence[float]) -> str:

@@ -136,6 +136,10 @@ class Framework(ABC):
         """Peak device memory since the reset, over all devices; None where it is not known."""
         return None
 
+    def is_used(self) -> bool:
+        """Has it computed in this process? Another may import it only; True if it doesn't tell."""
+        return True
+
     def has_threads(self) -> bool:
         """Has this process, or the one that forked it, started the threads that it works with?"""
         return False

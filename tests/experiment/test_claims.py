@@ -8,7 +8,7 @@ from itertools import count
 from types import SimpleNamespace
 
 import pytest
-from by_hand import comparison, sweep
+from by_hand import ENV, comparison, sweep
 from fake import Machine
 
 from d2lhybrid.errors import ArgumentError, ClaimError, UnknownLabelError
@@ -36,7 +36,8 @@ def quiet():
 def seen(verdict, low, high, busy=False):
     """What a claim is judged by."""
     said = {"ratio": lambda *_: (1.0, low, high), "verdict": lambda *_: verdict}
-    return SimpleNamespace(**said, is_busy=lambda *_: busy, margin=0.02)
+    ends = {"ends_while_busy": lambda *_: (low, high)}
+    return SimpleNamespace(**said, **ends, is_busy=lambda *_: busy, margin=0.02)
 
 
 @pytest.mark.parametrize(
@@ -47,8 +48,10 @@ def seen(verdict, low, high, busy=False):
         ("faster", 1.5, seen("faster", 1.2, 1.49), "contradicted"),
         ("faster", None, seen("undecided", 0.9, 1.0), "undecided"),
         ("faster", None, seen("same", 0.99, 1.01), "contradicted"),
-        ("faster", 1.5, seen("faster", 1.5, 1.6, busy=True), "undecided"),
-        ("faster", None, seen("undecided", 0.9, 0.98, busy=True), "undecided"),
+        ("faster", 1.5, seen("faster", 1.5, 1.6, busy=True), "holds"),
+        ("faster", 1.5, seen("faster", 1.2, 1.4, busy=True), "undecided"),  # it may be more
+        ("faster", None, seen("slower", 0.5, 0.6, busy=True), "undecided"),
+        ("not slower", None, seen("undecided", EDGE, 2.0, busy=True), "holds"),
         ("slower", 1.6, seen("slower", 0.5, 0.6), "holds"),
         ("slower", 2.1, seen("slower", 0.5, 0.6), "contradicted"),
         ("slower", None, seen("undecided", 0.0, math.inf), "undecided"),
@@ -263,8 +266,8 @@ def test_on_a_busy_machine_true_claims_pass_and_doctored_ones_fail(seed):
             c.claim(label, doctored)
 
 
-def test_where_other_programs_hold_variants_up_nothing_is_decided(capsys):
-    c = comparison({"a": 1e-3, "quick": 5e-4, "slow": 2e-3}, busy=True)
+def test_what_waiting_can_have_done_decides_nothing(capsys):
+    c = comparison({"a": 1e-3, "quick": 7e-4, "slow": 1.5e-3}, busy=True)
     assert c.busy
     for label, sense in (("quick", "faster"), ("quick", "slower"), ("slow", "same")):
         assert c.verdict(label) == "undecided"
@@ -273,6 +276,44 @@ def test_where_other_programs_hold_variants_up_nothing_is_decided(capsys):
         assert "in too many of 30 rounds" in said
         assert "when the machine is quieter" in said
         assert "threads" not in said  # it has one already
+
+
+def test_what_waiting_cannot_have_done_decides_and_contradicts_nothing(capsys):
+    c = comparison({"a": 1e-3, "quick": 2e-4, "slow": 4e-3}, busy=True)
+    assert (c.verdict("quick"), c.verdict("slow"), c.busy) == ("faster", "slower", False)
+    low, high = c.ends_while_busy("quick")
+    assert low == pytest.approx(5 / 1.6, rel=0.01)
+    assert high == pytest.approx(5 * 1.6, rel=0.01)
+    assert c.claim("quick", "faster", at_least=3).outcome == "holds"
+    said = capsys.readouterr().out
+    assert re.search(r"3\.1\d times\. The machine was busy, so this is the least", said)
+    for label, sense, at_least in (("quick", "faster", 4), ("quick", "slower", None)):
+        assert c.claim(label, sense, at_least=at_least).outcome == "undecided"
+    assert c.claim("slow", "slower", at_least=2).outcome == "holds"
+
+
+def test_several_threads_that_wait_for_each_other_decide_nothing():
+    env = replace(ENV, threads={"torch": 2})
+    c = comparison({"a": 1e-3, "b": 1e-5}, env=env, busy=True)
+    assert (c.verdict("b"), c.busy) == ("undecided", True)
+    assert "Measure with one thread, with threads=1" in str(c)
+
+
+@pytest.mark.parametrize(
+    ("processes", "ratios", "verdict"),
+    [
+        (6, (5,) * 6, "faster"),
+        (5, (5,) * 5, "undecided"),  # too few for an interval
+        (6, (5,) * 5 + (1.5,), "undecided"),  # which in one of them is no more than waiting
+        (6, (5,) * 5 + (0.2,), "undecided"),
+    ],
+)
+def test_processes_that_were_all_disturbed_decide_if_each_does(processes, ratios, verdict):
+    each = [comparison({"a": 1e-3, "b": 1e-3 / ratio}, busy=True) for ratio in ratios]
+    assert len(each) == processes
+    joined = join(each, seed=1)
+    assert joined.verdict("b") == verdict
+    assert joined.busy == (verdict == "undecided")
 
 
 def test_a_few_busy_rounds_show_no_sign():

@@ -4,12 +4,15 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import psutil
 import pytest
-from by_hand import comparison
+from by_hand import ENV, comparison
 from processes import ROOT
 
 from d2lhybrid.core import i18n
@@ -19,8 +22,9 @@ from d2lhybrid.errors import (
     CannotBuildError,
     DifferentAnswerError,
 )
+from d2lhybrid.experiment import disturbance
 from d2lhybrid.experiment.compare import compare
-from d2lhybrid.experiment.processes import ProcessExperiment
+from d2lhybrid.experiment.processes import OneProcessExperiment, ProcessExperiment
 from d2lhybrid.experiment.sweep import sweep
 from d2lhybrid.frameworks.variant import DeferredBuild
 
@@ -64,7 +68,8 @@ def test_each_process_gives_one_number():
 
 def test_a_process_that_others_disturbed_is_replaced(monkeypatch):
     """Here without any process: what they find is made by hand."""
-    quiet, busy = (comparison({"quick": 1e-3, "slow": 2e-3}, busy=busy) for busy in (False, True))
+    times = {"quick": 1e-3, "slow": 1.5e-3}
+    quiet, busy = (comparison(times, busy=busy) for busy in (False, True))
     found = [busy, *[quiet] * 5, busy, *[quiet] * 5]
     monkeypatch.setattr(ProcessExperiment, "_measure_in_one", lambda *_about: found.pop(0))
     c = compare({"quick": quick, "slow": slow}, 1.0, processes=6, **SHORT)
@@ -91,7 +96,7 @@ def test_a_claim_ends_with_the_processes_before_one_that_leaves_its_variant_out(
 
 
 def test_a_claim_adds_no_processes_to_those_that_others_disturbed(monkeypatch):
-    busy = comparison({"quick": 1e-3, "slow": 2e-3}, busy=True)
+    busy = comparison({"quick": 1e-3, "slow": 1.5e-3}, busy=True)
     monkeypatch.setattr(ProcessExperiment, "_measure_in_one", lambda *_about: busy)
     c = compare({"quick": quick, "slow": slow}, 1.0, processes=6, **SHORT)
     judgement = c.claim("slow", "slower")
@@ -422,7 +427,7 @@ def test_a_sweep_in_processes():
         ({"processes": 2.5}, "Received: 2.5"),
         ({"processes": True}, "Received: True"),
         ({"processes": 2, "threads": 0}, "threads=1. Received: 0"),
-        ({"threads": 1}, "Expected processes=6 with threads=1"),
+        ({"threads": 0}, "threads=1. Received: 0"),
     ],
 )
 def test_options_that_do_not_fit(options, said):
@@ -447,6 +452,55 @@ def test_language_and_threads_of_a_process():
     c = compare({"quick": quick, "tells": tells}, 1.0, processes=1, threads=1, **SHORT)
     assert "['pt', '1']" in c.unavailable["tells"]
     assert "Esperado" in c.unavailable["tells"]
+
+
+def test_threads_alone_measure_in_one_process_whose_rounds_decide():
+    options = SHORT | {"time_limit": 0.05}
+    c = compare({"quick": quick, "slow": slow}, 1.0, threads=1, **options)
+    assert (c.processes, c.verdict("slow"), c.seed) == ((), "slower", 1)
+    assert c.rounds >= 6
+    longer = c.experiment.measure_on(lambda _comparison: False)  # as an undecided claim does
+    assert longer.rounds > c.rounds
+    assert c.experiment.measure_on(lambda _comparison: False).seed == longer.seed  # only once
+
+
+def crowded(monkeypatch, held, threads=2):
+    """Others hold so many cores, and a framework uses so many threads."""
+    framework = SimpleNamespace(thread_count=lambda: threads, is_used=lambda: True)
+    monkeypatch.setattr("d2lhybrid.experiment.crowded.loaded", lambda: (framework,))
+    monkeypatch.setattr(disturbance, "cores_others_use", lambda seconds: held)
+    env = replace(ENV, cores=2)
+    monkeypatch.setattr("d2lhybrid.experiment.crowded.environment", lambda: env)
+
+
+@pytest.mark.parametrize(
+    ("held", "threads", "limit", "is_alone"),
+    [
+        (1.7, 2, 1.0, True),
+        (0.6, 2, 1.0, True),  # one of two cores is left
+        (0.4, 2, 1.0, False),
+        (1.7, 1, 1.0, False),
+        (1.7, 2, 0.9, False),  # a quick try
+    ],
+)
+def test_where_others_hold_cores_one_thread_measures(monkeypatch, held, threads, limit, is_alone):
+    crowded(monkeypatch, held, threads)
+    c = compare({"a": quick, "b": quick}, 1.0, **SHORT | {"time_limit": limit})
+    cores = f"Measured with one thread, because other programs hold {round(held)} of 2 cores."
+    assert c.circumstance == (cores if is_alone else "")
+
+
+def test_what_cannot_travel_is_measured_here_and_the_table_says_why(monkeypatch):
+    crowded(monkeypatch, 2)
+    lock = threading.Lock()
+
+    def locked(x):
+        with lock:
+            return x + 1
+
+    c = compare({"a": quick, "b": locked}, 1.0, **SHORT | {"time_limit": 1})
+    assert list(c) == ["a", "b"]
+    assert "no process with one thread could measure this: Expected callables" in str(c)
 
 
 def test_compilers_find_empty_caches_unless_they_may_use_the_users(monkeypatch, tmp_path):

@@ -178,3 +178,18 @@ def test_a_jit_made_inside_the_function_compiles_again_and_again():
     c = compare({"eager": eager, "inside": inside}, jax.numpy.ones(8), time_limit=2)
     assert c.why("inside").cause == "recompiled"
     assert "inside compiles again and again" in str(c)
+
+
+def test_what_the_first_process_compiles_the_next_finds_and_the_cold_start_is_the_first_ones():
+    torch = pytest.importorskip("torch")
+    x = torch.ones(1000)
+    ways = variants(doubled, x).only("eager", "torch.compile")
+    c = compare(ways, x, processes=2, threads=1, time_limit=0.2, why=False, progress=False)
+    first, second = (process["torch.compile"] for process in c.processes[:2])
+    assert (first.disk_cache_hit, second.disk_cache_hit) == (False, True)
+    assert c["torch.compile"].first_seconds == first.first_seconds
+    assert not c["torch.compile"].disk_cache_hit
+
+
+def doubled(x):
+    return 2 * x

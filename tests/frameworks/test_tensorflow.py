@@ -113,12 +113,15 @@ def test_litert_has_as_many_threads_as_tensorflow(monkeypatch):
     assert "num_threads=3" in variants(dense(2), X).code["litert"]
 
 
-def test_predict_is_a_way_to_run_a_model_of_keras():
+def test_predict_is_a_way_to_run_a_model_of_keras_that_is_asked_for():
     net = tf.keras.Sequential([tf.keras.Input((3,)), dense(2), tf.keras.layers.Dropout(0.5)])
-    v = variants(net, X)
+    v = variants(net, X, all=True)
     require_same("predict", "net", copy_outputs(v["predict"](X)), copy_outputs(net(X)))
-    assert "predict" not in variants(dense(2), X)  # a layer has none
-    assert "predict" not in variants(net, X, training=False)
+    assert "predict" not in variants(net, X)  # which is compared in seconds
+    assert "predict" not in variants(dense(2), X, all=True)  # a layer has none
+    assert "predict" not in variants(net, X, all=True, training=False)
+    c = compare(v.only("eager", "predict"), X, time_limit=0.1, why=False, progress=False)
+    assert "use net(x) or net.predict_on_batch(x)" in str(c)
 
 
 def test_xla_is_never_handed_strings():

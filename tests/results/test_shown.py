@@ -76,13 +76,20 @@ def test_another_runtime_is_marked_with_words_wherever_it_is_shown():
 
 
 def test_uncertain_times_are_said_above_the_table_and_have_no_winner():
-    said = str(comparison({"eager": 1e-3, "b": 5e-4}, busy=True))
-    assert re.match("⚠ The machine was busy: in 27 of 30 rounds, .*quieter", said)
+    said = str(comparison({"eager": 1e-3, "b": 7e-4}, busy=True, took=42.0))
+    assert re.match(
+        "⚠ The machine was busy: in 27 of 30 rounds, .* undecided: b. .*quieter. .* 42.0 s", said
+    )
     assert "★" not in said
     assert "Use b" not in said
     noisy = comparison({"eager": 1e-3, "b": 1e-4}, noise=0.5)
     assert re.match(r"⚠ These times are noisy: .* up to \d+%", str(noisy))
     assert "Use b" in str(noisy)  # ten times as fast is clear of any such noise
+    far = comparison({"eager": 1e-3, "b": 5e-4, "c": 9e-4}, busy=True)
+    assert cells(far, "b")["verdict"] == "▲ faster ‡"
+    assert re.fullmatch(r"at least 1\.2\d", cells(far, "b")["ratio"])
+    assert "‡: decided while the machine was busy, which can make a ratio 1.60 times" in str(far)
+    assert "undecided: c." in str(far).splitlines()[0]
     quiet, busy = comparison({"a": 1e-3}), comparison({"a": 1e-3}, busy=True)
     assert "in 54 of 60 rounds" in str(Sweep((1, 2, 3), (quiet, busy, busy))).splitlines()[0]
 
@@ -222,3 +229,16 @@ def test_rows_are_computed_once_and_have_those_that_were_not_run_with_their_reas
     assert compiled.latency.spread == (low, high)
     assert (compiled.latency.ratio, *compiled.latency.interval) == c.ratio("compiled")
     assert (compiled.latency.verdict, compiled.pays_after) == ("faster", c.break_even("compiled"))
+
+
+def test_each_reason_to_be_undecided_has_its_sentence():
+    noisy = comparison({"eager": 1e-3, "b": 9.7e-4, "c": 5e-4}, noise=0.05)
+    assert "Undecided for noise: b. The interval of the ratio contains 1" in str(noisy)
+    few = comparison({"eager": 1e-3, "b": 9e-4, "c": 1e-4}, rounds=3)
+    assert "Undecided for too few rounds: b. There were 3, and it takes 6." in str(few)
+    assert "Undecided" not in str(comparison({"eager": 1e-3, "b": 5e-4}))
+
+
+def test_how_it_was_measured_is_said_below_the_table():
+    said = str(comparison({"eager": 1e-3, "b": 5e-4}, circumstance="Measured with one thread."))
+    assert "\nMeasured with one thread.\n" in said

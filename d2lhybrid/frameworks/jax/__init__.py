@@ -92,6 +92,9 @@ class JAX(FolderFramework):
     def switched_off(self) -> str:
         return "jax_disable_jit" if self.load().config.jax_disable_jit else ""
 
+    def is_used(self) -> bool:
+        return self.has_threads()  # Keras imports JAX, whatever its backend is
+
     def has_threads(self) -> bool:
         from d2lhybrid.frameworks.jax import device
 

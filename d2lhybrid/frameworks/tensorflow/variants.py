@@ -22,6 +22,7 @@ from d2lhybrid.frameworks.variant import (
     Kwargs,
     Variant,
     VariantsByName,
+    WithCompilerNote,
 )
 from d2lhybrid.frameworks.written import passed, positional
 
@@ -43,6 +44,10 @@ fast.set_tensor(given["index"], {tensors})
 _SET_SEVERAL = """for given, tensor in zip(fast.get_input_details(), ({tensors})):
     fast.set_tensor(given["index"], tensor)
 """
+_PREDICT_NOTE = N_(
+    "each call sets up a pipeline of data for many batches; for one batch, use net(x) or "
+    "net.predict_on_batch(x)"
+)
 _XLA = ", jit_compile=True"
 _LINEAR = "raw.BiasAdd(value=raw.MatMul(a={h}, b=w{i}), bias=b{i})"
 _ACTIVATIONS = {
@@ -91,8 +96,9 @@ def variants(
         "concrete function": way(as_graph(concrete_function), _CONCRETE, "", in_graph),
         "concrete function XLA": way(by_xla(concrete_function), _CONCRETE, _XLA, in_xla),
     }
-    by_name |= _litert(net, concrete_function, args, kwargs) | _predict(net, args, kwargs)
+    by_name |= _litert(net, concrete_function, args, kwargs)
     if include_expert:
+        by_name |= _predict(net, args, kwargs)
         net(*args, **kwargs)  # Keras creates the weights of unbuilt layers now
         by_name["eager functions"] = _eager_functions(net)
     return by_name
@@ -125,11 +131,15 @@ def _litert(net: Any, trace: Function, args: Args, kwargs: Kwargs) -> VariantsBy
 
 
 def _predict(net: Any, args: Args, kwargs: Kwargs) -> VariantsByName:
-    """Keras's own loop over batches, for which it compiles the model."""
+    """Keras's own loop over batches, for which it compiles the model.
+
+    A call takes tens of milliseconds whatever the model, so this would take most of the time of a
+    comparison to say what the note says.
+    """
     if not isinstance(net, tf.keras.Model) or len(args) != 1 or kwargs:
         return {}
 
-    def build() -> Function:
+    def build() -> WithCompilerNote:
         with kept_attributes(net):  # Keras's trace leaves its tensors in them
             net.predict(*args, verbose=0)
             trace = net.predict_function
@@ -144,7 +154,7 @@ def _predict(net: Any, args: Args, kwargs: Kwargs) -> VariantsByName:
                 attributes.clear()
                 attributes.update(before)
 
-        return predict
+        return WithCompilerNote(predict, lambda: _PREDICT_NOTE)
 
     return {"predict": Variant(DeferredBuild(build), "y = net.predict(x, verbose=0)")}
 
