@@ -11,7 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-# What isn't compared, though it stands among the facts of a row or is its cause, and why.
+# What isn't compared, though it stands among the facts of a row or is its cause, and why. No count
+# of operations or steps is here: for the residual network and the encoder, with one example and
+# with 32, in PyTorch, JAX and TensorFlow, each was the same without AVX, and with one thread.
 LEFT_OUT = {
     "is_cut_short": "how much is asked in the second that there is, a busy machine decides",
     "entering": "this cause rests on the time that a call spends before compiled code begins",

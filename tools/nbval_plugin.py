@@ -202,9 +202,8 @@ def pytest_runtest_call(item: Any) -> Generator[None, Any, None]:
         item.user_properties += [("compared", kind) for kind in found.compared.elements()]
         item.user_properties.append(("cell", how_compared(item, found)))
         if found.differences:
-            what = map(str, found.differences)
-            why = "\n".join(["A comparison differs from the committed one.", *what])
-            outcome.force_exception(pytest.fail.Exception(why, pytrace=False))
+            said = ["A comparison differs from the committed one.", *map(str, found.differences)]
+            outcome.force_exception(pytest.fail.Exception("\n".join(said), pytrace=False))
     if _needs_gpu(item) and left_out(item.cell.source, outputs):
         item.user_properties.append(("cell", "left out"))
         tags = item.cell.metadata.tags
