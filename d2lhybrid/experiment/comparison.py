@@ -19,7 +19,6 @@ from d2lhybrid.core.usage import usage
 from d2lhybrid.display.table import NEVER
 from d2lhybrid.experiment import advice, drawn, shown
 from d2lhybrid.experiment.claim import SENSES, Claim, Judgement, Judgements, judge
-from d2lhybrid.experiment.facts import Facts
 from d2lhybrid.experiment.measurement import (
     AGREE,
     METRICS,
@@ -32,7 +31,8 @@ from d2lhybrid.experiment.measurement import (
 from d2lhybrid.experiment.provenance import Environment
 from d2lhybrid.experiment.rows import Row, Rows, Times
 from d2lhybrid.experiment.verdict import decide_verdict, in_each
-from d2lhybrid.experiment.why import Reason, Reasons, has_reason, reason
+from d2lhybrid.why.facts import Facts
+from d2lhybrid.why.rules import Reason, Reasons, reason, reasons
 
 # What a result shows, for programs that read notebooks: the site, README, whoever collects them.
 MIME = "application/vnd.d2lhybrid.comparison+json"
@@ -57,8 +57,8 @@ class MeasuresOn(Protocol):
     def measure_on(self, decided: "Callable[[Comparison], bool]", /) -> "Comparison":
         """Take rounds until `decided` is true of the result, or for so long; all rounds so far."""
 
-    def ask(self, rows: Rows, labels: Sequence[str] | None = None, /) -> dict[str, Facts]:
-        """Ask why variants take their time: of those that need a reason, or of these."""
+    def ask(self, rows: Rows, /) -> dict[str, Facts]:
+        """What is observed of its compiled variants."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -490,11 +490,12 @@ class Comparison(Result, Mapping[str, Measurement]):
 
     @usage("why()", "why('compiled')")
     def why(self, label: str | None = None) -> Reason | Reasons:
-        """Why a variant takes as long as it does, in a sentence or two.
+        """What was observed of a compiled variant, in one line, and a cause if one is decisive.
 
-        ``print(comparison.why("torch.compile"))`` prints the sentence, and
-        ``comparison.why("torch.compile").cause`` is a word for the cause, such as "recompiled" or
-        "nothing_to_rewrite". If the reason hasn't been found yet, this takes up to ten seconds.
+        ``print(comparison.why("torch.compile"))`` prints both, and
+        ``comparison.why("torch.compile").cause`` is a word for the cause: "not_compiled",
+        "graph_break", "recompiled", "entering" or "faster_python", or "unknown" if the facts stand
+        alone. If nobody has asked yet, this takes up to a second.
 
         Args:
             label: the variant; None for all compiled variants, with a line for each.
@@ -502,22 +503,18 @@ class Comparison(Result, Mapping[str, Measurement]):
         Raises:
             UnknownLabelError: there is no such variant.
         """
+        if label is not None:
+            self[label]  # raises if there is none
+        rows = self.asked().rows
         if label is None:
-            rows = self.asked([self.baseline, *self.others]).rows
-            return Reasons(reason(row, rows) for row in rows.measured if has_reason(row))
-        measured = self[label]  # raises if there is none
-        rows = self.asked([measured.label]).rows
+            return reasons(rows)
         return reason(next(row for row in rows if row.label == label), rows)
 
-    def asked(self, labels: Sequence[str] | None = None) -> "Comparison":
-        """The same comparison with the facts that explain its times, if they can still be found.
-
-        Args:
-            labels: which variants to ask about; those that need a reason if None.
-        """
-        if self.experiment is None:
+    def asked(self) -> "Comparison":
+        """The same comparison with what is observed of its variants, if that isn't known yet."""
+        if self.experiment is None or self.facts:
             return self
-        return replace(self, facts=self.facts | self.experiment.ask(self.rows, labels))
+        return replace(self, facts=self.experiment.ask(self.rows))
 
     @usage("plot()", "plot(metric='throughput')")
     def plot(self, metric: str = "latency") -> Any:

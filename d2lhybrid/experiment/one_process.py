@@ -30,6 +30,7 @@ class Task:
     left_out: tuple[str, ...]
     time_limit: float
     seed: int
+    asks: bool = False  # does it ask what is observed of the variants, for all processes?
     caches: bool = False  # may it find what compilers have kept on the disk for this user?
 
     def write(self, folder: Path) -> None:
@@ -65,7 +66,8 @@ class Task:
         )
         experiment.note = Position(folder / "position", self.labels).note
         experiment.cold_caches = None if self.caches else folder
-        return experiment.run_for_estimates()
+        comparison = experiment.run_for_estimates()
+        return comparison.asked() if self.asks else comparison
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ import math
 import os
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,7 +31,6 @@ from d2lhybrid.display.progress import show_status, status_line
 from d2lhybrid.experiment.cold_start import too_long
 from d2lhybrid.experiment.comparison import Comparison
 from d2lhybrid.experiment.experiment import Experiment
-from d2lhybrid.experiment.facts import Facts
 from d2lhybrid.experiment.joined import join
 from d2lhybrid.experiment.one_process import PROGRAM, UNWRITABLE, Task, read_result
 from d2lhybrid.experiment.position import Moment
@@ -39,6 +38,7 @@ from d2lhybrid.experiment.rounds import unavailable_baseline
 from d2lhybrid.experiment.rows import Rows
 from d2lhybrid.experiment.travel import pack
 from d2lhybrid.frameworks import known
+from d2lhybrid.why.facts import Facts
 
 CLAIM_FACTOR = 3  # times the processes of the comparison, which there are at most for a claim
 LOOK_SECONDS = 1.0  # between two looks at where a process is
@@ -114,9 +114,9 @@ class ProcessExperiment:
             comparison = self._measure(most, is_over)
         return comparison if {*comparison} == {*before} else before
 
-    def ask(self, rows: Rows, labels: Sequence[str] | None = None, /) -> dict[str, Facts]:
-        """Ask why its variants take their time, in this process."""
-        return self.experiment.ask(rows, labels)
+    def ask(self, _rows: Rows, /) -> dict[str, Facts]:
+        """What its first process has observed of its compiled variants."""
+        return dict(self.comparisons[0].facts)
 
     def comparison(self) -> Comparison:
         """What the processes so far say."""
@@ -127,7 +127,7 @@ class ProcessExperiment:
             seed=self.experiment.seed,
             experiment=self,
         )
-        facts, warnings = dict(self.experiment.facts), self.experiment.warnings
+        facts, warnings = dict(self.comparisons[0].facts), self.experiment.warnings
         return replace(joined, facts=facts, warnings=warnings)
 
     def _measure(self, most: int, is_over: Callable[[], bool]) -> Comparison:
@@ -176,6 +176,7 @@ class ProcessExperiment:
             time_limit=experiment.time_limit / self.count,
             seed=int(seed),
             caches=self.caches,
+            asks=number == 0,
         )
 
     def _run(self, task: Task, folder: Path, where: str, say: Say) -> _Ended:

@@ -407,7 +407,7 @@ class Framework(ABC):
         """
         return None
 
-    def eager_operation(self, tensor: Any) -> Callable[[], Any]:
+    def eager_operation(self) -> Callable[[], Any]:
         """The quickest operation of eager mode, on one element, to be called without waiting."""
         one = self.from_host(HostArray.of(np.ones(1, np.float32)), {})
         return partial(neg, one)
