@@ -78,7 +78,7 @@ class Comparison(Result, Mapping[str, Measurement]):
     every measurement is the median of process i, one-time costs are medians over processes, and a
     ratio has one value per process: the median over its rounds.
 
-    `facts` holds, by label, what was found out after the rounds about why variants take their time.
+    `facts` holds, by label, what was observed of the compiled variants.
 
     `warnings` are sentences about calls that answer another question, such as those of a model in
     training mode.
@@ -544,9 +544,8 @@ class Comparison(Result, Mapping[str, Measurement]):
         Times are in seconds per call, and ratios above 1 are faster. `pays_after` is also missing
         if a cold start never pays off, and `pays_after_with_build` if nothing was
         built ahead of time. `compilations_per_call` counts the calls after the first.
-        The columns after it were filled in after the rounds, for the variants that needed them: the
-        operations recorded for a call, the steps that run for them and how many of these are
-        contractions, and what entering compiled code takes, compared with eager code.
+        `facts` is a dict of what was counted of a compiled variant, `cause` the kind of a decisive
+        cause, and `before_seconds` what a call spends before compiled code begins.
         """
         frame = require("pandas", "notebooks").DataFrame(self.summary()["rows"]).set_index("label")
         frame.loc[self.baseline, "verdict"] = "baseline"
