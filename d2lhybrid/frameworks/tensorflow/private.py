@@ -51,18 +51,27 @@ def rewritten_frames(error: Exception) -> list[tuple[str, int]] | None:
     return frames and [(frame.filename, frame.lineno) for frame in reversed(frames)]
 
 
-def collected(run: Callable[[], object]) -> list[Any]:
-    """The graphs of the functions that run in `run`, before and after Grappler."""
+@contextmanager
+def graph_collection() -> Iterator[list[Any]]:
+    """The graphs of the functions that run in the block, before and after Grappler, after it."""
     context = _context()
     # All three names are looked up first: without the last one, collecting would never end.
     begin, end = context.enable_graph_collection, context.disable_graph_collection
     export = context.export_run_metadata
+    graphs: list[Any] = []
     begin()
     try:
-        run()
-        return list(export().function_graphs)
+        yield graphs
+        graphs += export().function_graphs
     finally:
         end()
+
+
+def collected(run: Callable[[], object]) -> list[Any]:
+    """The graphs of the functions that run in `run`, before and after Grappler."""
+    with graph_collection() as graphs:
+        run()
+    return graphs
 
 
 def autographed(function: Any) -> Any:
@@ -100,6 +109,25 @@ def compiler_ir(concrete: Any, inputs: list[Any]) -> Callable[..., str]:
     module: Any = import_module(f"{_FUNCTIONS}.compiler_ir")
     ir: Callable[..., str] = module.from_concrete_function(concrete, specs)
     return ir
+
+
+def needs_values(concrete: Any, inputs: list[Any]) -> bool:
+    """Does XLA refuse to compile a trace without the values of its inputs? No if unknown."""
+    try:
+        compiler_ir(concrete, inputs)(stage="hlo")
+    except (AttributeError, ImportError):
+        return False
+    except Exception as error:
+        return "compile-time constant" in str(error)
+    return False
+
+
+def is_of_data(trace: Any) -> bool:
+    """Is it the trace of a function of tf.data? No if TensorFlow doesn't tell."""
+    try:
+        return "_tf_data_function" in trace.function_def.attr
+    except AttributeError:
+        return False
 
 
 @contextmanager
