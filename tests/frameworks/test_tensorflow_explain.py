@@ -98,8 +98,6 @@ def test_a_trace_by_xla_is_not_asked_with_other_shapes():
     )
 
 
-
-
 doubled = tf.function(lambda x: x * 2)
 halved = tf.function(lambda x: x / 2, jit_compile=True)
 
@@ -230,5 +228,3 @@ def test_functions_that_the_user_runs_eagerly_are_not_compiled():
     finally:
         tf.config.run_functions_eagerly(False)
     assert explain(doubled, X).graph_count == 1
-
-

