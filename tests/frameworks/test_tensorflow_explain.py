@@ -1,4 +1,4 @@
-"""What ``explain`` and ``graph`` show of TensorFlow: traces, XLA below them, functions that call both."""
+"""What ``explain`` and ``graph`` show of TensorFlow: traces, and XLA below them."""
 
 import re
 from itertools import count

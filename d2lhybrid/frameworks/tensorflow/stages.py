@@ -9,7 +9,6 @@ from typing import Any
 import tensorflow as tf
 
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.frameworks.tensorflow import private
 from d2lhybrid.graphs import hlo
 from d2lhybrid.graphs.explanation import MissingNames
 from d2lhybrid.graphs.fates import decide_fates

@@ -259,7 +259,9 @@ def seconds_before(
         end = perf_counter()
         return called[0] - start, end - called[0]
 
-    until, inside, entering = [], [], [] if smallest else [0.0]
+    until: list[float] = []
+    inside: list[float] = []
+    entering = [] if smallest else [0.0]
     with _watched(_ignore, lambda _trace, _tensors: called.append(perf_counter())):
         wait(run())
         if not called:
