@@ -60,11 +60,14 @@ def ask(
     with suppress(KeyboardInterrupt), show_status(N_("finding out why"), progress):
         for row in in_order:
             subject = _Subject(samplers[row.label], row)
-            if row.role == "reference" or not (subject.is_compiled or compiles_again(row)):
+            if row.role == "reference" or subject.framework is None:
                 continue
             time.is_over = False
-            facts = _facts(subject, baseline, time)
-            found[row.label] = replace(facts, is_cut_short=time.is_over)
+            if subject.is_compiled or compiles_again(row):
+                facts = _facts(subject, baseline, time)
+                found[row.label] = replace(facts, is_cut_short=time.is_over)
+            elif row is not rows.baseline and (facts := _passed_by(subject, time)):
+                found[row.label] = facts
     return found
 
 
@@ -141,6 +144,16 @@ def _facts(subject: _Subject, baseline: _Subject, time: _Time) -> Facts:
     return facts
 
 
+def _passed_by(subject: _Subject, time: _Time) -> Facts | None:
+    """That no compiled code runs, of what its framework passes by whatever the user does."""
+    framework, function = subject.framework, subject.function
+    assert framework is not None
+    why_not = time.answer(lambda: framework.why_not_compiled(function))
+    if not why_not or time.answer(lambda: framework.runs_compiled(subject.run)):
+        return None
+    return Facts(runs_compiled=False, why_not=why_not)
+
+
 def _is_like_the_first(row: Row) -> bool:
     return row.latency.seconds >= LIKE_THE_FIRST * (row.first_seconds or 0.0)
 
@@ -179,9 +192,7 @@ def _with_eager_operations(
     return replace(
         facts,
         eager_operations=time.answer(lambda: framework.eager_operations(explanation)),
-        eager_operation_seconds=time.answer(
-            lambda: _quickest(framework.eager_operation())
-        ),
+        eager_operation_seconds=time.answer(lambda: _quickest(framework.eager_operation())),
     )
 
 

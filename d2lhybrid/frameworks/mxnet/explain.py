@@ -14,14 +14,12 @@ from d2lhybrid.core.pytree import leaves
 from d2lhybrid.frameworks.failures import call_error, from_error, quiet, require_runs
 from d2lhybrid.frameworks.mxnet import modules
 from d2lhybrid.frameworks.mxnet.device import is_numpy, symbol_like
-from d2lhybrid.frameworks.mxnet.recompiling import Events, graphs_put_back
 from d2lhybrid.frameworks.mxnet.stages import RecordedBlock, graph_of
 from d2lhybrid.frameworks.mxnet.variants import PLAIN_BLOCK
+from d2lhybrid.frameworks.mxnet.why import VERSION as _VERSION, Events, graphs_put_back
 from d2lhybrid.frameworks.variant import Args, Kwargs
 from d2lhybrid.graphs.explanation import Explanation, Finding, Recording, nothing_compiled
 from d2lhybrid.graphs.graph import Graph
-
-_VERSION = f"MXNet {mx.__version__}"
 
 
 def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
@@ -61,13 +59,6 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         notes=notes,
         recording=Recording(partial(_graphs, recorded)),
     )
-
-
-def why_never_compiled(function: Any) -> str:
-    """Why ``hybridize()`` passes this by: there is a plain Block, and no HybridBlock in it."""
-    blocks = modules.blocks_in(function)
-    is_plain = blocks and not any(isinstance(block, gluon.HybridBlock) for block in blocks)
-    return _(PLAIN_BLOCK) if is_plain else ""
 
 
 def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:

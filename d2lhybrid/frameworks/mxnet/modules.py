@@ -74,24 +74,6 @@ def eagerly(function: Function) -> Iterator[None]:
             block._active = True
 
 
-class AddOne(HybridBlock):
-    """Adds 1 to each of its arrays."""
-
-    def hybrid_forward(self, _F: Any, *arrays: Any) -> list[Any]:
-        return [array + 1 for array in arrays]
-
-
-def compiled_like(function: Function, model: Function) -> Function | None:
-    """A copy of the block `model`, hybridized with the options of the only one in `function`."""
-    graphs = [block for block in down_to(function, is_graph) if is_graph(block)]
-    if len(graphs) != 1 or not isinstance(model, HybridBlock):
-        return None
-    (block,) = graphs
-    options = {**dict(block._flags), **block._backend_opts, "backend": block._backend}
-    compiled: Function = clone_sharing_parameters(model, **options)
-    return compiled
-
-
 def bind_positional(block: Any, args: Args, kwargs: Kwargs) -> Args:
     """All the arguments of a block by position, because Gluon takes no keyword arguments.
 
