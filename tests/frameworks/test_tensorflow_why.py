@@ -6,7 +6,7 @@ from itertools import count, cycle
 from pathlib import Path
 from statistics import median
 from threading import Barrier, BrokenBarrierError, Thread
-from time import perf_counter
+from time import perf_counter, sleep
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ import tensorflow as tf
 from models import tensorflow_model
 from processes import python
 
-from d2lhybrid import explain
+from d2lhybrid import explain, variants
 from d2lhybrid.frameworks import get
 from d2lhybrid.frameworks.tensorflow import private, why
 
@@ -244,6 +244,16 @@ def test_a_trace_that_is_not_called_is_nothing_that_runs():
     assert first_call(lambda: tf.data.Dataset.range(3).map(lambda x: x * 2)) is None
 
 
+@pytest.mark.parametrize("name", ["tf.function XLA", "concrete function XLA", "predict"])
+def test_to_build_a_variant_is_no_call_of_it(name):
+    net, x = tensorflow_model()
+    net(x)
+    way = variants(net, x)[name]
+    before = TENSORFLOW.programs_compiled()
+    assert first_call(lambda: way(x)).graph_count == 1
+    assert TENSORFLOW.programs_compiled() == before + 1
+
+
 def test_a_trace_of_another_thread_is_not_of_this_call():
     def run():
         thread = Thread(target=lambda: tf.function(lambda x: x * 2)(X))
@@ -366,10 +376,19 @@ def before(function, *tensors):
 
 
 def test_what_comes_before_compiled_code_does_not_grow_with_its_work(doubled):
-    of_small, small = before(doubled, tf.ones(8))
     of_large, large = before(doubled, tf.ones((2048, 2048)))
-    assert 0 < of_small < 1.5 * small  # which was measured later
-    assert of_large < large / 2
+    assert 0 < of_large < large / 2
+
+
+def test_python_before_the_first_trace_counts_and_python_after_it_does_not(doubled):
+    def run(x):
+        sleep(0.02)
+        result = doubled(x)
+        sleep(0.03)
+        return doubled(result)
+
+    of_call, _whole = before(run, X)
+    assert 0.02 < of_call < 0.035
 
 
 def test_converting_an_array_comes_before_compiled_code():

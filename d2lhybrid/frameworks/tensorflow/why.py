@@ -34,7 +34,7 @@ from d2lhybrid.frameworks.tensorflow.stages import (
     stages_by_xla,
     traced_stage,
 )
-from d2lhybrid.frameworks.variant import Function
+from d2lhybrid.frameworks.variant import DeferredBuild, Function
 from d2lhybrid.graphs.explanation import Explanation, Finding, MissingNames, Recording
 from d2lhybrid.graphs.graph import Graph
 from d2lhybrid.graphs.stages import Stage
@@ -136,7 +136,12 @@ class _FirstCall:
     seconds: float = 0.0
 
     def note_called(self, trace: Any, tensors: list[Any]) -> None:
-        """Its tensors aren't kept, because they would fill the memory."""
+        """Its tensors aren't kept, because they would fill the memory.
+
+        A call by which a variant is built is none of the call's.
+        """
+        if _is_building():
+            return
         self.called.append(trace)
         if id(trace) not in self.inputs:
             specs = [tf.TensorSpec(tensor.shape, tensor.dtype) for tensor in tensors]
@@ -175,6 +180,13 @@ class _FirstCall:
         names = {operation.name for operation in trace.graph.get_operations() if operation.inputs}
         graphs = ((one, one.pre_optimization_graph.node) for one in self.rewritten)
         return [one for one, nodes in graphs if names <= {node.name for node in nodes}]
+
+
+def _is_building() -> bool:
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code is not DeferredBuild.build.__code__:
+        frame = frame.f_back
+    return frame is not None
 
 
 @contextmanager
