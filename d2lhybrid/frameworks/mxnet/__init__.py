@@ -91,7 +91,7 @@ class MXNet(FolderFramework):
     def is_compiled(self, function: Function) -> bool:
         from d2lhybrid.frameworks.mxnet import modules
 
-        return modules.is_compiled(function)
+        return modules.is_hybridized(function)
 
     def first_call(self) -> AbstractContextManager[Callable[[], Explanation | None]]:
         from d2lhybrid.frameworks.mxnet import why

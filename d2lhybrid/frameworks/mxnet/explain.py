@@ -37,7 +37,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     if isinstance(model, gluon.Block):
         is_graph = _kind_of_graphs(model)
         entered = modules.down_to(model, is_graph)
-        in_python = [_place(block) for block in entered if not is_graph(block)]
+        in_python = [modules.place(block) for block in entered if not is_graph(block)]
         if not (recorded or errors or isinstance(model, gluon.HybridBlock)):
             notes = (nothing_compiled(_(PLAIN_BLOCK)),)
     elif not (run.compiles or recorded or errors):
@@ -191,18 +191,6 @@ def _symbols_like(value: Any, named: dict[str, Any], name: str = "input") -> Any
         return None
     named[name] = value
     return symbol_like(name, value)
-
-
-def _place(block: Any) -> Finding:
-    """Where the Python code of a block stands."""
-    kind = type(block)
-    if modules.can_be_graph(block):
-        code, text = kind.hybrid_forward.__code__, _("{block} isn't hybridized")
-        return Finding(text.format(block=kind.__name__), code.co_filename, code.co_firstlineno)
-    code, base = kind.forward.__code__, "Block"
-    if isinstance(block, gluon.HybridBlock):
-        base = "HybridBlock"
-    return Finding(f"{kind.__name__}({base}).forward", code.co_filename, code.co_firstlineno)
 
 
 def _place_of_function(function: Any) -> Finding:

@@ -12,13 +12,13 @@ from traceback import walk_stack
 from typing import Any
 
 import mxnet as mx
-from mxnet.gluon import HybridBlock
+from mxnet.gluon import Block, HybridBlock
 
 from d2lhybrid.core.arguments import name_of
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import leaves
 from d2lhybrid.frameworks.base import BEFORE_CALLS, BEFORE_SECONDS
-from d2lhybrid.frameworks.failures import last_user_frame
+from d2lhybrid.frameworks.failures import last_user_frame, quiet
 from d2lhybrid.frameworks.mxnet import modules
 from d2lhybrid.frameworks.mxnet.stages import RecordedBlock, graph_of
 from d2lhybrid.frameworks.mxnet.variants import PLAIN_BLOCK
@@ -73,46 +73,102 @@ class Events:
             self.entered = self.entered or perf_counter()
             self.called.append((block, given))
 
+        def returned(_block: Any, output: Any) -> None:
+            self.returned.append(output)
+
         with (
             _watching,
             _noting("__init__", made),
             _noting("_build_cache", compiled),
             _noting("_clear_cached_op", cleared),
-            _noting("_call_cached_op", called, self.returned.append),
+            _noting("_call_cached_op", called, returned),
         ):
             yield
 
 
+@dataclass
+class _FirstCall:
+    """The blocks that a call compiles, and those whose graphs run in it, each time that they do.
+
+    ``symbols`` are their inputs and what they compute, as recorded: a library may rewrite that.
+    ``arrays`` make some like those that a block got first, which would fill the memory if they were
+    kept. ``in_python`` are the blocks that run as Python code. All three by the block's id.
+    """
+
+    compiled: list[Any] = field(default_factory=list)
+    called: list[Any] = field(default_factory=list)
+    symbols: dict[int, tuple[Any, Any]] = field(default_factory=dict)
+    arrays: dict[int, list[Callable[[], Any]]] = field(default_factory=dict)
+    in_python: dict[int, Any] = field(default_factory=dict)
+
+    def note_called(self, block: Any, *given: Any) -> None:
+        self.called.append(block)
+        if id(block) not in self.arrays:
+            arrays = [leaf for _path, leaf in leaves(given) if isinstance(leaf, mx.nd.NDArray)]
+            self.arrays[id(block)] = [*map(_like, arrays)]
+
+    def note_symbol(self, block: Any, recorded: tuple[Any, Any]) -> None:
+        self.symbols[id(block)] = recorded
+
+    def note_entered(self, block: Any, *given: Any) -> None:
+        """With symbols, it is called for the graph of a block that it is in."""
+        is_recorded = any(isinstance(one, mx.sym.Symbol) for one in given)
+        if not (is_recorded or modules.is_graph(block)):
+            self.in_python[id(block)] = block
+
+    def explanation(self) -> Explanation | None:
+        if set(map(id, self.compiled)).isdisjoint(map(id, self.called)):
+            return None
+        for block in self.called:  # what was compiled before has its symbol unless a library had it
+            if not block._backend and block._cached_graph:
+                self.symbols.setdefault(id(block), block._cached_graph)
+        is_known = all(id(block) in self.symbols for block in self.called)
+        return Explanation(
+            VERSION,
+            name_of(self.called[0]),
+            len(self.compiled),
+            graph_count=len(self.called),
+            fallbacks=tuple(map(modules.place, self.in_python.values())),
+            recording=Recording(self._graphs) if is_known else None,
+        )
+
+    def _graphs(self) -> tuple[Graph, ...]:
+        graphs = {id(block): self._graph(block) for block in _each_once(self.called)}
+        return tuple(graphs[id(block)] for block in self.called)
+
+    def _graph(self, block: Any) -> Graph:
+        inputs, symbol = self.symbols[id(block)]
+        with mx.util.np_shape(True):  # in which arrays without axes can be made
+            arrays = [make() for make in self.arrays[id(block)]]
+        by_name = {one.name: array for one, array in zip(inputs, arrays, strict=True)}
+        parameters, backend = block.collect_params(), block._backend
+        recorded = RecordedBlock(name_of(block), symbol, by_name, parameters, backend)
+        with quiet():
+            return graph_of(VERSION, recorded)
+
+
+def _each_once(blocks: list[Any]) -> list[Any]:
+    return [*{id(block): block for block in blocks}.values()]
+
+
+def _like(array: Any) -> Callable[[], Any]:
+    """What makes an array of the same shape and type, on the same device."""
+    module = mx.np if isinstance(array, mx.np.ndarray) else mx.nd
+    return partial(module.zeros, array.shape, dtype=array.dtype, ctx=array.ctx)
+
+
 @contextmanager
 def first_call() -> Iterator[Callable[[], Explanation | None]]:
-    """What the block compiles: the graphs of the HybridBlocks that it builds."""
-    events = Events()
-    with events.watching():
-        yield partial(_explanation, events)
-
-
-def _explanation(events: Events) -> Explanation | None:
-    """What was compiled, outermost blocks alone, because a graph has those inside it."""
-    called = {id(block): given for block, given in reversed(events.called)}  # what it got first
-    built = [(block, called[id(block)]) for block, _place in events.compiled if id(block) in called]
-    if not built:
-        return None
-    make = partial(_graphs, [_recorded(block, given) for block, given in built])
-    names = ", ".join(name_of(block) for block, _given in built)
-    return Explanation(VERSION, names, 0, graph_count=len(built), recording=Recording(make))
-
-
-def _recorded(block: Any, given: tuple[Any, ...]) -> RecordedBlock:
-    """The symbol that Gluon has made of a block, with the arrays that the call had for it."""
-    inputs, symbol = block._cached_graph
-    arrays = [leaf for _path, leaf in leaves(given) if isinstance(leaf, mx.nd.NDArray)]
-    by_name = {one.name: array for one, array in zip(inputs, arrays, strict=True)}
-    backend = getattr(block, "_backend", None)
-    return RecordedBlock(name_of(block), symbol, by_name, block.collect_params(), backend)
-
-
-def _graphs(recorded: Sequence[RecordedBlock]) -> tuple[Graph, ...]:
-    return tuple(graph_of(VERSION, block) for block in recorded)
+    """As ``Framework.first_call`` says."""
+    call = _FirstCall()
+    with (
+        _watching,
+        _noting("_build_cache", lambda block, *_given: call.compiled.append(block)),
+        _noting("_get_graph", after=call.note_symbol),
+        _noting("_call_cached_op", call.note_called),
+        _noting("__call__", call.note_entered, kind=Block),
+    ):
+        yield call.explanation
 
 
 def runs_compiled(run: Function) -> bool:
@@ -123,10 +179,22 @@ def runs_compiled(run: Function) -> bool:
 
 
 def why_not_compiled(function: Any) -> str:
-    """Why ``hybridize()`` passes it by: it has plain Blocks, and no HybridBlock."""
+    """A sentence; empty if there is no block in the function, or if none was hybridized."""
     blocks = modules.blocks_in(function)
-    is_plain = blocks and not any(isinstance(block, HybridBlock) for block in blocks)
-    return _("{reason}.").format(reason=_(PLAIN_BLOCK)) if is_plain else ""
+    if blocks and not any(isinstance(block, HybridBlock) for block in blocks):
+        text = _("hybridize() passes {block} by: {reason}.")
+        return text.format(block=name_of(blocks[0]), reason=_(PLAIN_BLOCK))
+    for block in blocks:
+        if getattr(block, "_active", False) and not modules.can_be_graph(block):
+            text = _(
+                "{block} defines forward, so hybridize() makes no graph of it. Define "
+                "hybrid_forward in its place."
+            )
+            return text.format(block=name_of(block))
+    for block in filter(modules.is_graph, modules.down_to(function, modules.is_graph)):
+        text = _("A call never reaches {block}, which is hybridized.")
+        return text.format(block=name_of(block))
+    return ""
 
 
 def seconds_before(run: Function, smallest: Function | None) -> float | None:
@@ -219,33 +287,36 @@ def graphs_put_back() -> Iterator[None]:
             vars(block).update(held)
 
 
-def _nothing(_output: Any) -> None:
+def _nothing(*_noted: Any) -> None:
     """Note nothing."""
 
 
 @contextmanager
 def _noting(
-    method: str, before: Callable[..., None], after: Callable[[Any], None] = _nothing
+    method: str,
+    before: Callable[..., None] = _nothing,
+    after: Callable[[Any, Any], None] = _nothing,
+    kind: type = HybridBlock,
 ) -> Iterator[None]:
-    """At each call of a method of HybridBlock, note its arguments, and then what it returns.
+    """At each call of a method, note the block with its arguments, and then with what it returns.
 
     Calls of other threads are not noted.
     """
-    original, thread = getattr(HybridBlock, method), get_ident()
+    original, thread = getattr(kind, method), get_ident()
 
     def noted(self: Any, *args: Any, **kwargs: Any) -> Any:
         if get_ident() != thread:
             return original(self, *args, **kwargs)
         before(self, *args)
         output = original(self, *args, **kwargs)
-        after(output)
+        after(self, output)
         return output
 
-    setattr(HybridBlock, method, noted)
+    setattr(kind, method, noted)
     try:
         yield
     finally:
-        setattr(HybridBlock, method, original)
+        setattr(kind, method, original)
 
 
 def _line_inside(depth: int) -> Place:
