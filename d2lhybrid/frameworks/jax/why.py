@@ -1,6 +1,5 @@
 """Why a JAX call takes as long as it does: what it compiled, what it runs, and why again."""
 
-import inspect
 import os
 import re
 import sys
@@ -217,9 +216,9 @@ def _is_of_user(function: Any, jaxpr: Any, caller: FrameType) -> bool:
 
 def _file_of(function: Any) -> str:
     """The file with the code of a function, or of what it wraps; empty for anything else."""
-    while isinstance(function, partial):
-        function = function.func
-    code = getattr(inspect.unwrap(function), "__code__", None)
+    while isinstance(function, partial) or hasattr(function, "__wrapped__"):
+        function = function.func if isinstance(function, partial) else function.__wrapped__
+    code = getattr(function, "__code__", None)
     return code.co_filename if code else ""
 
 
