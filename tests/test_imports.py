@@ -19,7 +19,7 @@ HEAVY = (
 # of the other folders and modules on its floor, only from those that stand in one group with it.
 FLOORS: tuple[tuple[set[str], ...], ...] = (
     ({"teaching"}, {"__main__", "source_file"}, {"errors"}),
-    ({"artifacts"}, {"experiment"}),
+    ({"artifacts"}, {"experiment", "why"}),
     ({"timing", "explaining", "diagnosis"},),
     ({"frameworks"},),
     ({"graphs"},),

@@ -134,9 +134,9 @@ def compare(
         caches: True lets the processes use your compilers' caches on disk. Otherwise the first
             process finds empty ones, so that its cold starts are cold. They are those of the table,
             and the processes after it find what the first has compiled.
-        why: after the rounds, find out why the recommended variant is faster, and why compiled ones
-            aren't; the result then says so. This calls them a few more times, and takes at most ten
-            seconds, or twice the time limit. The result's ``why()`` can do this later.
+        why: after the rounds, ask what is observed of the compiled variants; the result has a line
+            of facts for each, and a cause if one is decisive. This calls them a few more times, and
+            takes a second at most. The result's ``why()`` can do this later.
         progress: say what is being built, and count what takes longer than two seconds; None does
             so if the standard error is a terminal.
         timer: a function that returns seconds, such as ``time.perf_counter``; `time_limit` uses it

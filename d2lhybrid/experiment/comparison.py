@@ -19,7 +19,6 @@ from d2lhybrid.core.usage import usage
 from d2lhybrid.display.table import NEVER
 from d2lhybrid.experiment import advice, drawn, shown
 from d2lhybrid.experiment.claim import SENSES, Claim, Judgement, Judgements, judge
-from d2lhybrid.experiment.facts import Facts
 from d2lhybrid.experiment.measurement import (
     AGREE,
     METRICS,
@@ -37,7 +36,8 @@ from d2lhybrid.experiment.verdict import (
     decide_while_busy,
     in_each,
 )
-from d2lhybrid.experiment.why import Reason, Reasons, has_reason, reason
+from d2lhybrid.why.facts import Facts
+from d2lhybrid.why.rules import Reason, Reasons, reason, reasons
 
 # What a result shows, for programs that read notebooks: the site, README, whoever collects them.
 MIME = "application/vnd.d2lhybrid.comparison+json"
@@ -62,8 +62,8 @@ class MeasuresOn(Protocol):
     def measure_on(self, decided: "Callable[[Comparison], bool]", /) -> "Comparison":
         """Take rounds until `decided` is true of the result, or for so long; all rounds so far."""
 
-    def ask(self, rows: Rows, labels: Sequence[str] | None = None, /) -> dict[str, Facts]:
-        """Ask why variants take their time: of those that need a reason, or of these."""
+    def ask(self, rows: Rows, /) -> dict[str, Facts]:
+        """What is observed of its compiled variants."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,7 +83,7 @@ class Comparison(Result, Mapping[str, Measurement]):
     every measurement is the median of process i, one-time costs are those of the first, and a
     ratio has one value per process: the median over its rounds.
 
-    `facts` holds, by label, what was found out after the rounds about why variants take their time.
+    `facts` holds, by label, what was observed of the compiled variants.
 
     `warnings` are sentences about calls that answer another question, such as those of a model in
     training mode.
@@ -530,11 +530,12 @@ class Comparison(Result, Mapping[str, Measurement]):
 
     @usage("why()", "why('compiled')")
     def why(self, label: str | None = None) -> Reason | Reasons:
-        """Why a variant takes as long as it does, in a sentence or two.
+        """What was observed of a compiled variant, in one line, and a cause if one is decisive.
 
-        ``print(comparison.why("torch.compile"))`` prints the sentence, and
-        ``comparison.why("torch.compile").cause`` is a word for the cause, such as "recompiled" or
-        "nothing_to_rewrite". If the reason hasn't been found yet, this takes up to ten seconds.
+        ``print(comparison.why("torch.compile"))`` prints both, and
+        ``comparison.why("torch.compile").cause`` is a word for the cause: "not_compiled",
+        "graph_break", "recompiled", "entering" or "faster_python", or "unknown" if the facts stand
+        alone. If nobody has asked yet, this takes up to a second.
 
         Args:
             label: the variant; None for all compiled variants, with a line for each.
@@ -542,22 +543,18 @@ class Comparison(Result, Mapping[str, Measurement]):
         Raises:
             UnknownLabelError: there is no such variant.
         """
+        if label is not None:
+            self[label]  # raises if there is none
+        rows = self.asked().rows
         if label is None:
-            rows = self.asked([self.baseline, *self.others]).rows
-            return Reasons(reason(row, rows) for row in rows.measured if has_reason(row))
-        measured = self[label]  # raises if there is none
-        rows = self.asked([measured.label]).rows
+            return reasons(rows)
         return reason(next(row for row in rows if row.label == label), rows)
 
-    def asked(self, labels: Sequence[str] | None = None) -> "Comparison":
-        """The same comparison with the facts that explain its times, if they can still be found.
-
-        Args:
-            labels: which variants to ask about; those that need a reason if None.
-        """
-        if self.experiment is None:
+    def asked(self) -> "Comparison":
+        """The same comparison with what is observed of its variants, if that isn't known yet."""
+        if self.experiment is None or self.facts:
             return self
-        return replace(self, facts=self.facts | self.experiment.ask(self.rows, labels))
+        return replace(self, facts=self.experiment.ask(self.rows))
 
     @usage("plot()", "plot(metric='throughput')")
     def plot(self, metric: str = "latency") -> Any:
@@ -587,9 +584,8 @@ class Comparison(Result, Mapping[str, Measurement]):
         Times are in seconds per call, and ratios above 1 are faster. `pays_after` is also missing
         if a cold start never pays off, and `pays_after_with_build` if nothing was
         built ahead of time. `compilations_per_call` counts the calls after the first.
-        The columns after it were filled in after the rounds, for the variants that needed them: the
-        operations recorded for a call, the steps that run for them and how many of these are
-        contractions, and what entering compiled code takes, compared with eager code.
+        `facts` is a dict of what was counted of a compiled variant, `cause` the kind of a decisive
+        cause, and `before_seconds` what a call spends before compiled code begins.
         """
         frame = require("pandas", "notebooks").DataFrame(self.summary()["rows"]).set_index("label")
         frame.loc[self.baseline, "verdict"] = "baseline"

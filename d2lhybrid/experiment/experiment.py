@@ -4,7 +4,7 @@
 asks its experiment for more rounds.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -19,10 +19,8 @@ from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.compare_outputs import incomparable, require_same
 from d2lhybrid.core.i18n import general, gettext as _, names, noop as N_
 from d2lhybrid.display.progress import show_status
-from d2lhybrid.experiment import inquiry
 from d2lhybrid.experiment.cold_start import TimerFunction
 from d2lhybrid.experiment.comparison import Comparison
-from d2lhybrid.experiment.facts import Facts
 from d2lhybrid.experiment.measurement import Measurement
 from d2lhybrid.experiment.position import Note, note_nowhere
 from d2lhybrid.experiment.provenance import environment, load
@@ -33,6 +31,8 @@ from d2lhybrid.experiment.sampler import Sampler
 from d2lhybrid.frameworks import copy_outputs, loaded
 from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.state import preserve_state
+from d2lhybrid.why.asking import ask
+from d2lhybrid.why.facts import Facts
 
 WIDTH = 1.1  # a ratio's interval is clear enough to stop when its ends are closer than this
 NARROW = 1.02  # the ends of an interval that is within 1% of its middle
@@ -42,7 +42,6 @@ EARLIEST = 20  # rounds, before it is asked whether they are clear
 CLAIM_LIMITS = 3.0  # for so many limits
 CLAIM_LEAST_SECONDS = 20.0  # or for so many seconds, if that is longer
 CLAIM_MOST_LIMITS = 30.0  # but never for more limits than these
-ASKING_LIMITS = 2.0  # that asking for reasons may take
 
 
 @dataclass(eq=False, repr=False)
@@ -152,29 +151,15 @@ class Experiment:
             experiment=self,
         )
 
-    def ask(self, rows: Rows, labels: Sequence[str] | None = None, /) -> dict[str, Facts]:
-        """Ask why its variants take their time: of those that need a reason, or of these `labels`.
+    def ask(self, rows: Rows, /) -> dict[str, Facts]:
+        """What is observed of its compiled variants; it is asked once, and kept."""
 
-        For the former there are no more than two time limits. What was answered is kept.
-        """
-        seconds, open_ = inquiry.SECONDS, labels
-        if labels is None:
-            seconds = min(seconds, ASKING_LIMITS * self.time_limit)
-        else:
-            answered = {label for label, facts in self.facts.items() if not facts.unasked}
-            open_ = [label for label in labels if label not in answered]
-        samplers = self.rounds.samplers if hasattr(self, "rounds") else {}
-        ask = preserve_state(inquiry.ask)  # which finds the models among the arguments
-        self.facts |= ask(
-            self.functions,
-            self.args,
-            self.kwargs,
-            rows,
-            labels=open_,
-            runs={label: sampler.call_apart for label, sampler in samplers.items()},
-            seconds=seconds,
-            progress=self.progress,
-        )
+        @preserve_state  # which finds the models among the arguments
+        def find(_functions: Mapping[str, Callable[..., Any] | Call]) -> dict[str, Facts]:
+            return ask(self.rounds.samplers, rows, progress=self.progress)
+
+        if not self.facts and hasattr(self, "rounds"):
+            self.facts = find(self.functions)
         return dict(self.facts)
 
     def measurement(self, label: str) -> Measurement:

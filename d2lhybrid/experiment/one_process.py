@@ -33,7 +33,7 @@ class Task:
     seed: int
     programs: str | None  # the folder in which compilers keep programs; None: that of the user
     is_only: bool = False  # is it the only process, whose rounds have to decide?
-    why: bool = False  # does it ask, after the rounds, why variants take their time?
+    why: bool = False  # does it ask, after the rounds, what is observed of the variants?
 
     def write(self, folder: Path) -> None:
         """Into the folder of the process."""
@@ -68,9 +68,7 @@ class Task:
         )
         experiment.note = Position(folder / "position", self.labels).note
         experiment.cold_caches = Path(self.programs) if self.programs else None
-        if not self.is_only:
-            return experiment.run_for_estimates()
-        comparison = experiment.run()
+        comparison = experiment.run() if self.is_only else experiment.run_for_estimates()
         if self.why:
             with suppress(Exception):  # what was measured is there
                 return comparison.asked()

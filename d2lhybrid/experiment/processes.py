@@ -13,7 +13,7 @@ import math
 import os
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,7 +31,6 @@ from d2lhybrid.display.progress import show_status, status_line
 from d2lhybrid.experiment.cold_start import too_long
 from d2lhybrid.experiment.comparison import Comparison
 from d2lhybrid.experiment.experiment import Experiment, claim_seconds
-from d2lhybrid.experiment.facts import Facts
 from d2lhybrid.experiment.joined import join
 from d2lhybrid.experiment.one_process import PROGRAM, UNWRITABLE, Task, read_result
 from d2lhybrid.experiment.position import Moment
@@ -39,6 +38,7 @@ from d2lhybrid.experiment.rounds import unavailable_baseline
 from d2lhybrid.experiment.rows import Rows
 from d2lhybrid.experiment.travel import pack
 from d2lhybrid.frameworks import known
+from d2lhybrid.why.facts import Facts
 
 CLAIM_FACTOR = 3  # times the processes of the comparison, which there are at most for a claim
 LOOK_SECONDS = 1.0  # between two looks at where a process is
@@ -114,9 +114,9 @@ class ProcessExperiment:
             comparison = self._measure(most, is_over)
         return comparison if {*comparison} == {*before} else before
 
-    def ask(self, rows: Rows, labels: Sequence[str] | None = None, /) -> dict[str, Facts]:
-        """Ask why its variants take their time, in this process."""
-        return self.experiment.ask(rows, labels)
+    def ask(self, _rows: Rows, /) -> dict[str, Facts]:
+        """What its first process has observed of its compiled variants."""
+        return dict(self.comparisons[0].facts)
 
     def comparison(self) -> Comparison:
         """What the processes so far say."""
@@ -129,7 +129,7 @@ class ProcessExperiment:
         )
         return replace(
             joined,
-            facts=dict(self.experiment.facts),
+            facts=dict(self.comparisons[0].facts),
             warnings=self.experiment.warnings,
             circumstance=self.experiment.circumstance,
         )
@@ -180,6 +180,7 @@ class ProcessExperiment:
             time_limit=experiment.time_limit / self.count,
             seed=int(seed),
             programs=None if self.caches else str(_made(packed.parent / "programs")),
+            why=number == 0,
         )
 
     def _run(self, task: Task, folder: Path, where: str, say: Say) -> _Ended:
@@ -257,7 +258,7 @@ class ProcessExperiment:
 class OneProcessExperiment(ProcessExperiment):
     """The same in one fresh process, whose comparison is the result: its rounds decide.
 
-    With `why`, the process also asks why variants take their time.
+    With `why`, the process also asks what is observed of the variants.
     """
 
     why: bool = False
@@ -277,10 +278,6 @@ class OneProcessExperiment(ProcessExperiment):
         with show_status(message, self.experiment.progress, seconds=seconds):
             comparison = self._measure(2, lambda: False)
         return comparison if {*comparison} == {*before} else before
-
-    def ask(self, rows: Rows, labels: Sequence[str] | None = None, /) -> dict[str, Facts]:
-        """Ask about these labels in this process; what needs a reason was asked in the other."""
-        return super().ask(rows, labels) if labels else {}
 
     def comparison(self) -> Comparison:
         """What the latest process says."""

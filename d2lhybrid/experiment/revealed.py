@@ -14,7 +14,7 @@ from d2lhybrid.experiment import drawn, shown
 from d2lhybrid.experiment.comparison import MIME, Comparison
 from d2lhybrid.experiment.guessed import require_guesses
 from d2lhybrid.experiment.rows import VERDICTS, Row, Rows, not_run, verdict_in_words
-from d2lhybrid.experiment.why import shown_reasons
+from d2lhybrid.why.rules import reasons as reasons_of
 
 _SHOWN_BY_SIDE = ("faster", "slower")  # verdicts that the side of a bar shows
 
@@ -89,8 +89,7 @@ def _require_ratio(name: str, guessed: Any) -> None:
 def _group(name: str, rows: Rows, guess: float | None) -> Group:
     variants = tuple(_without_early_pay_off(row, rows) for row in rows.variants)
     circumstances = rows.rounds, rows.processes, rows.margin, rows.noise_floor
-    # That it is undecided, the row's own sentence says.
-    reasons = {reason.label: reason.sentence for reason in shown_reasons(rows)}
+    reasons = {reason.label: str(reason) for reason in reasons_of(rows)}
     return Group(name, rows.baseline, variants, *circumstances, guess, reasons)
 
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from d2lhybrid.core.i18n import gettext as _, ngettext, noop as N_, number
 from d2lhybrid.core.stats import FEWEST
-from d2lhybrid.experiment.facts import Facts
 from d2lhybrid.experiment.provenance import Environment
+from d2lhybrid.why.facts import Facts
 
 FELT_CALLS = 10  # a cold start that is shorter than so many calls goes unnoticed
 

@@ -12,7 +12,7 @@ by the same slope.
 import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import repeat
@@ -32,6 +32,7 @@ from d2lhybrid.experiment.provenance import Environment
 from d2lhybrid.frameworks import find_framework, loaded
 from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.variant import SelfTimed, TrainingStep
+from d2lhybrid.graphs.explanation import Explanation
 from d2lhybrid.timing import synchronize
 
 STRETCH = 4  # the longer batch holds so many times the calls of the shorter
@@ -71,6 +72,9 @@ class Sampler:
     times: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     disturbed: set[int] = field(default_factory=set)  # the turns that other programs held up
     page_faults: list[float] = field(default_factory=list)  # of a call, turn by turn
+    # By framework: what says what the first call compiled, once somebody asks.
+    compiled: dict[Framework, Callable[[], Explanation | None]] = field(default_factory=dict)
+    function: Callable[..., Any] = field(init=False)  # what is called, once it was built
     _run: Callable[[], Any] = field(init=False)  # once it was called first
     _self_timed: SelfTimed | None = field(default=None, init=False)
     _copies: WithCopies | None = field(default=None, init=False)  # if it deletes its arguments
@@ -87,11 +91,15 @@ class Sampler:
         before = programs_compiled(loaded())
         self._copies = copies_for(self.target)
         target = self._copies.next() if self._copies else self.target
-        started = time_cold_start(target, self.timer, build_timeout)
+        with ExitStack() as stack:
+            for framework in loaded():
+                self.compiled[framework] = stack.enter_context(framework.first_call())
+            started = time_cold_start(target, self.timer, build_timeout)
         self.costs, self.disk_cache_hit = started.costs, started.disk_cache_hit
         if started.note:
             self.notes.append(_(started.note))
         function, args, kwargs = started.function, self.target.args, self.target.kwargs
+        self.function = function
         # As quick as people write it, f(x), but for 15 ns; f(*args, **kwargs) takes 30.
         self._run = partial(function, *args, **kwargs)
         if self._copies:

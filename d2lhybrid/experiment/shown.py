@@ -12,13 +12,13 @@ from d2lhybrid.core.reader import EXPLAIN, IN_FILE, option, typed
 from d2lhybrid.display.table import NEVER, UNKNOWN, Column, Table, calls, percent, seconds, span
 from d2lhybrid.experiment import undecided
 from d2lhybrid.experiment.advice import advice
-from d2lhybrid.experiment.facts import Facts
 from d2lhybrid.experiment.measurement import METRICS
 from d2lhybrid.experiment.provenance import stamp
 from d2lhybrid.experiment.rows import VERDICTS, Row, Rows, Times, not_run, verdict_in_words
 from d2lhybrid.experiment.verdict import busy_bound
-from d2lhybrid.experiment.why import shown_reasons
 from d2lhybrid.frameworks.variant import NOTHING_COMPILED
+from d2lhybrid.why import text as facts_text
+from d2lhybrid.why.rules import reason, reasons
 
 _BEST = "★"
 _ON_DISK = "†"
@@ -70,7 +70,7 @@ def lines(tag: str, *sentences: str) -> str:
 
 def comparison(rows: Rows) -> Page:
     """The table, what to use, why, and how to read it."""
-    reasons = [str(reason) for reason in shown_reasons(rows)]
+    observed = [str(each) for each in reasons(rows)]
     remarks = [
         *filter(None, [rows.circumstance]),
         *undecided.by_noise_or_few_rounds(rows),
@@ -81,7 +81,7 @@ def comparison(rows: Rows) -> Page:
         *not_run(rows),
     ]
     above, details = cautions([rows]), [*_details(rows)]
-    return Page(above, table(rows), advice(rows), reasons, remarks, details)
+    return Page(above, table(rows), advice(rows), observed, remarks, details)
 
 
 def _notes(rows: Rows) -> Iterator[str]:
@@ -89,7 +89,7 @@ def _notes(rows: Rows) -> Iterator[str]:
     text = _("{label}: {note}.")
     for row in rows:
         is_nothing = row.note in (NOTHING_COMPILED, _(NOTHING_COMPILED))
-        is_said = is_nothing and row.facts and row.facts.not_compiled
+        is_said = is_nothing and row.facts and row.facts.why_not
         if row.note and not is_said:
             note = _(row.note).replace(EXPLAIN, typed(EXPLAIN, IN_FILE))
             yield text.format(label=row.label, note=note)
@@ -417,13 +417,12 @@ def _cell_with_ratio(row: Row | None, metric: str, unknown: str) -> str:
 
 def summary(rows: Rows) -> dict[str, Any]:
     """What the table shows, as plain data for programs that read notebooks."""
-    is_queued = "throughput" in rows.metrics
     return {
         "kind": "comparison",
         "baseline": rows.baseline.label,
         "metrics": list(rows.metrics),
         "recommended": next((row.label for row in rows if row.is_best), None),
-        "rows": [_row_summary(row, is_queued) for row in rows.measured],
+        "rows": [_row_summary(row, rows) for row in rows.measured],
         "not_run": [row.label for row in rows.not_run],
         "processor": rows.env.cpu,
         "cores": rows.env.cores,
@@ -433,7 +432,8 @@ def summary(rows: Rows) -> dict[str, Any]:
     }
 
 
-def _row_summary(row: Row, is_queued: bool) -> dict[str, Any]:
+def _row_summary(row: Row, rows: Rows) -> dict[str, Any]:
+    is_queued = "throughput" in rows.metrics
     latency, throughput = row.latency, row.times["throughput"]
     low, high = latency.interval
     return {
@@ -452,20 +452,15 @@ def _row_summary(row: Row, is_queued: bool) -> dict[str, Any]:
         "pays_after": _finite(row.pays_after),
         "pays_after_with_build": _finite(row.pays_after_with_build),
         "compilations_per_call": row.compilations_per_call,
-        **_facts_summary(row.facts or Facts()),
+        "facts": facts_text.counts(row),
+        "cause": _cause(row, rows),
+        "before_seconds": row.facts and row.facts.before_seconds,
     }
 
 
-def _facts_summary(facts: Facts) -> dict[str, Any]:
-    """What was asked of a variant, as far as it is numbers; None for what was not."""
-    program = facts.program
-    return {
-        "recorded_operations": program.recorded if program else None,
-        "steps": program.steps if program else None,
-        "contractions": program.contractions if program else None,
-        "entry_seconds": facts.entry_seconds,
-        "eager_entry_seconds": facts.eager_entry_seconds,
-    }
+def _cause(row: Row, rows: Rows) -> str | None:
+    """The kind of the cause; None if nobody asked."""
+    return reason(row, rows).cause if row.facts else None
 
 
 def _finite(number: float | None) -> float | None:

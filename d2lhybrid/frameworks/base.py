@@ -6,13 +6,19 @@ framework, and what stands beside the class, when they are called.
 
 import copy
 import os
+import statistics
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from inspect import isroutine
+from operator import neg
 from pathlib import Path
+from time import perf_counter
 from typing import Any, ClassVar
+
+import numpy as np
 
 from d2lhybrid.core.arguments import write_nearest
 from d2lhybrid.core.errors import ArgumentError, CannotBuildError
@@ -26,6 +32,9 @@ from d2lhybrid.frameworks.layers import Layer
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs, VariantsByName
 from d2lhybrid.graphs.explanation import Explanation, Finding
 from d2lhybrid.graphs.graph import Graph
+
+# Calls, and seconds, in which is measured what a call spends before compiled code begins.
+BEFORE_CALLS, BEFORE_SECONDS = 10, 0.15
 
 
 class Framework(ABC):
@@ -44,14 +53,8 @@ class Framework(ABC):
     # Is each operation that eager code calls compiled, too? Then a program that was compiled in a
     # call says nothing of whether the function is.
     compiles_operations: ClassVar[bool] = False
-    # Does making the graphs of a call compile its program once more, in code that nothing ends?
-    compiles_graphs: ClassVar[bool] = False
-    # May a compiled function get a NumPy array in place of a tensor, and run the same program?
-    takes_arrays: ClassVar[bool] = False
     # Packages on top of it, with the classes that some verbs need: training, for example.
     companions: ClassVar[tuple[str, ...]] = ()
-    # The functions, by the names of their code, that make tensors of arrays and of numbers.
-    conversions: ClassVar[frozenset[str]] = frozenset()
     # A function that makes a tensor of an array or a number, as users write it.
     converter: ClassVar[str] = ""
     # How users run a model without dropout, as code.
@@ -313,7 +316,7 @@ class Framework(ABC):
         """What to do about an error that a call of the user's has raised; often nothing."""
         return ""
 
-    # Why a call takes the time that it takes. None of this changes what the user has compiled.
+    # Why a call takes the time that it takes: what ``d2lhybrid.why`` asks
 
     def is_compiled(self, function: Function) -> bool:
         """Was this compiled, or something in it that it calls, as far as one can see?"""
@@ -360,51 +363,62 @@ class Framework(ABC):
             compiled_nothing = before is not None and self.programs_compiled() == before
             return None if compiled_nothing else self.compiled_again(run)
 
-    def why_never_compiled(self, function: Function) -> str:
-        """Why the compiler passes this by, whatever the user does to compile it; or nothing."""
+    def first_call(self) -> AbstractContextManager[Callable[[], Explanation | None]]:
+        """A block around the first call of something.
+
+        It gives a function that says, after the block, what the call compiled, or None if it
+        compiled nothing. The graphs are made of what the call has compiled; nothing is compiled
+        again for them.
+        """
+        return nullcontext(lambda: None)
+
+    def runs_compiled(self, run: Function) -> bool | None:
+        """Call `run` once. Did it run a compiled program? None if the framework doesn't tell.
+
+        The programs that a framework compiles of eager code, operation by operation, don't count.
+        """
+        return None
+
+    def why_not_compiled(self, function: Function) -> str:
+        """Why a call of this runs no compiled program, as a sentence; empty if that isn't known."""
         return ""
 
-    def add_one(self, model: Function) -> Function:
-        """The smallest model of this one's kind that still compiles: it adds 1 to each argument.
+    def seconds_before(self, run: Function, smallest: Function | None) -> float | None:
+        """What a call of `run` spends before compiled code begins, converting arguments included.
 
-        It takes any number of tensors and returns a list of as many. An identity would compile to
-        nothing.
+        Here it is what a call of `smallest` takes right after one of `run`, whose data fill the
+        caches by then. None if that is as long as the call itself, or if there is no `smallest`.
         """
-        return lambda *tensors: [tensor + 1 for tensor in tensors]
+        if smallest is None:
+            return None
+        self.wait_for(smallest())  # which compiles it
+        whole, entering = [], []
+        end = perf_counter() + BEFORE_SECONDS
+        while len(entering) < BEFORE_CALLS and (not entering or perf_counter() < end):
+            for function, times in ((run, whole), (smallest, entering)):
+                start = perf_counter()
+                self.wait_for(function())
+                times.append(perf_counter() - start)
+        before = statistics.median(entering)
+        return before if before < statistics.median(whole) else None
 
-    def eager_calls(self, model: Function, recorded: int) -> int:
-        """What an eager call of the model costs in Python, counted in calls of ``add_one(model)``.
+    def smallest(self, function: Function, tensors: Sequence[Any]) -> Function | None:
+        """The smallest function of these arguments that compiles as `function` was compiled.
 
-        One for each of the `recorded` operations, unless many of them take less than such a call.
-        """
-        return recorded
-
-    def compiled_like(self, function: Function, model: Function) -> Function | None:
-        """`model`, compiled as the user has compiled `function`, with the same options.
-
-        Of a function that calls the only one that is compiled, as that one. It compiles at its
-        first call. None if nothing was compiled, or several things apart.
-        """
-        return None
-
-    def entering_seconds(self, run: Callable[[], Any]) -> float | None:
-        """What a call of compiled code spends on entering it, as the framework's profiler tells.
-
-        `run` is called a hundred times or more, if it is quick. None if the framework doesn't tell;
-        then the smallest model that still compiles has to do.
+        It adds 1 to one element of the first. It compiles at its first call. None if nothing was
+        compiled in `function`, or several things apart, or if compiling takes too long for this.
         """
         return None
 
-    def runs_eagerly(self, run: Callable[[], Any]) -> bool | None:
-        """Call `run`. Did it enter no compiled program? None if the framework doesn't tell."""
-        return None
+    def eager_operation(self) -> Callable[[], Any]:
+        """The quickest operation of eager mode, on one element, to be called without waiting."""
+        one = self.from_host(HostArray.of(np.ones(1, np.float32)), {})
+        return partial(neg, one)
 
-    def mode_of(self, tensor: Any) -> str:
-        """The mode that a tensor was made in, such as "inference_mode", if programs depend on it.
-
-        Tensors of several modes in turn need several programs. Of an ordinary tensor empty.
-        """
-        return ""
+    def eager_operations(self, explanation: Explanation) -> int | None:
+        """How many operations an eager call starts at least for what was recorded."""
+        program = explanation.program
+        return program.recorded - program.free if program else None
 
     def dense_layers(self, model: Function) -> list[Layer] | None:
         """The model as a chain of dense layers; None if it is anything else."""

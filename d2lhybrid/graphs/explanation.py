@@ -139,6 +139,8 @@ class Explanation:
                 (_("fused with others"), count(self.program.fused)),
                 (_("steps that run"), _steps(self.program)),
             ]
+            if self.program.copies:
+                rows.append((_("copies besides"), count(self.program.copies)))
         lines = [[f"  {name}:", value] for name, value in rows]
         return Table([Column(left=True, wraps=True)] * 2, lines, gap=" ")
 

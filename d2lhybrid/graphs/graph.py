@@ -30,7 +30,8 @@ class Graph:
     memory layout, in a word, to which the compiler converts tensors that arrive in a different one.
     ``control_flow``: the kinds of operations that run others, such as loops; the others aren't
     steps here. ``contractions_in_loops``: how many recorded contractions the compiler writes as
-    loops, without a library call; these don't count as `contractions`.
+    loops, without a library call; these don't count as `contractions`. ``copy_steps``: how many
+    steps of the last stage only copy, such as weights into another memory layout.
     """
 
     framework: str
@@ -41,6 +42,7 @@ class Graph:
     layout: str = ""
     control_flow: frozenset[str] = frozenset()
     contractions_in_loops: int = 0
+    copy_steps: int = 0
 
     @cached_property
     def fates(self) -> dict[str, str]:
@@ -98,9 +100,17 @@ class Graph:
 
     def _headline(self) -> str:
         text = _("{model} ({framework}): operations recorded: {recorded}, steps that run: {left}")
-        left = len(self.stages[-1].operations)
+        if self.copy_steps:
+            text = _(
+                "{model} ({framework}): operations recorded: {recorded}, steps that run: {left}, "
+                "copies besides: {copies}"
+            )
         return text.format(
-            model=self.model, framework=self.framework, recorded=len(self.fates), left=left
+            model=self.model,
+            framework=self.framework,
+            recorded=len(self.fates),
+            left=len(self.stages[-1].operations) - self.copy_steps,
+            copies=self.copy_steps,
         )
 
     def __repr__(self) -> str:

@@ -24,7 +24,8 @@ class Program:
     arrange elements, and for which no step runs. ``control_flow``: of the steps, those that are
     loops or branches; what runs inside them isn't counted, so that nobody knows here what most of
     the time is spent with. ``contractions_in_loops``: recorded contractions that the compiler wrote
-    as loops, such as a small product of matrices.
+    as loops, such as a small product of matrices. ``copies``: what runs besides the steps and only
+    copies, such as weights into another memory layout.
     """
 
     recorded: int
@@ -37,6 +38,7 @@ class Program:
     free: int = 0
     control_flow: int = 0
     contractions_in_loops: int = 0
+    copies: int = 0
 
     @property
     def other_steps(self) -> int:
@@ -50,7 +52,7 @@ def counted(graphs: Sequence[Graph]) -> Program | None:
         return None
     return Program(
         recorded=sum(len(graph.fates) for graph in graphs),
-        steps=sum(len(graph.stages[-1].operations) for graph in graphs),
+        steps=sum(len(graph.stages[-1].operations) - graph.copy_steps for graph in graphs),
         contractions=sum(graph.contraction_steps for graph in graphs),
         fused=sum(graph.count(FUSED) for graph in graphs),
         folded=sum(graph.count(FOLDED) for graph in graphs),
@@ -59,4 +61,5 @@ def counted(graphs: Sequence[Graph]) -> Program | None:
         free=sum(graph.count(FREE) for graph in graphs),
         control_flow=sum(graph.control_flow_steps for graph in graphs),
         contractions_in_loops=sum(graph.contractions_in_loops for graph in graphs),
+        copies=sum(graph.copy_steps for graph in graphs),
     )

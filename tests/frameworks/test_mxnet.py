@@ -242,28 +242,58 @@ def test_each_contraction_is_an_operation_that_it_has():
     assert {*stages.CONTRACTIONS, *stages.CONTROL_FLOW}.issubset(known)
 
 
-def test_what_is_compiled_and_compiling_like_it():
+def test_what_is_compiled_and_the_smallest_that_is_compiled_like_it():
     net, x = mxnet_model()
     framework, plain = get("mxnet"), mx.gluon.nn.Sequential()
     plain.add(net)
     around = lambda x: net(x) + 1  # noqa: E731
-    add_one = framework.add_one(net)
     for model in (net, plain, around):
         assert not framework.is_compiled(model)
-        assert framework.compiled_like(model, add_one) is None
+        assert framework.smallest(model, [x]) is None
     net.hybridize(static_alloc=True, static_shape=True, inline_limit=3)
     for model in (net, plain, around):
         assert framework.is_compiled(model)
-        compiled = framework.compiled_like(model, add_one)
-        assert (compiled._active, compiled._flags) == (True, net._flags)
-        assert [array.tolist() for array in compiled(x, x)] == [(x + 1).tolist()] * 2
-    assert not add_one._active
+        smallest = framework.smallest(model, [x, x])
+        assert (smallest.func._active, smallest.func._flags) == (True, net._flags)
+        assert smallest().tolist() == (x.reshape(-1)[:1] + 1).tolist()
     net.hybridize(False)
     for layer in net:
         layer.hybridize()
     assert framework.is_compiled(net)
-    assert framework.compiled_like(net, add_one) is None  # of several apart
+    assert framework.smallest(net, [x]) is None  # of several apart
     assert not framework.is_compiled(len)
+
+
+def test_a_first_call_knows_the_graphs_that_it_compiles():
+    framework, (net, x) = get("mxnet"), mxnet_model()
+    net.hybridize()
+    with framework.first_call() as compiled:
+        net(x)
+    found = compiled()
+    assert (found.graph_count, found.program.recorded) == (1, explain(net, x).program.recorded)
+    with framework.first_call() as compiled:
+        net(x)
+    assert compiled() is None
+    assert framework.runs_compiled(lambda: net(x))
+    net.hybridize(False)
+    assert not framework.runs_compiled(lambda: net(x))
+
+
+def test_what_comes_before_a_graph_includes_converting():
+    framework, (net, x) = get("mxnet"), mxnet_model()
+    net.hybridize()
+    array, numbers = x.asnumpy(), [1.0] * 100_000
+
+    def converting(given):
+        mx.np.array(numbers)
+        return net(mx.np.array(given))
+
+    converting(array)
+    smallest = framework.smallest(net, [x])
+    assert smallest is not None
+    slow = framework.seconds_before(lambda: converting(array), smallest)
+    assert slow > 10 * (framework.seconds_before(lambda: net(x), smallest) or 0.0)
+    assert framework.seconds_before(lambda: x + 1, smallest) is None
 
 
 def test_layers_that_are_hybridized_one_by_one():
@@ -413,7 +443,7 @@ def test_a_plain_block_that_hybridize_passes_by():
     c = compare(functions, x, time_limit=0.2, check=False, progress=False)
     for label in ("hybridized", "around"):
         reason = str(c.why(label))
-        assert "isn't compiled" in reason
+        assert "no compiled code ran" in reason
         assert "a plain Block cannot be hybridized; use HybridBlock" in reason
     assert "plain Block" not in str(c.why("eager"))
     c = compare({"eager": net, "other": lambda x: net(x)}, x, time_limit=0.2, progress=False)

@@ -1,10 +1,11 @@
 """A planted case: callables of which one row has a known cause, written beside it.
 
 The causes are planted from what users write, and from what the frameworks' own logs say of it; none
-of them is chosen by how this package finds it. ``benchmarks/why.py`` holds its sentences against
-them.
+of them is chosen by how this package finds it. ``benchmarks/why.py`` holds what ``why`` says of the
+row against them: its line has to show what decides, and a cause that it names has to be true.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -13,6 +14,25 @@ from typing import Any
 NOT_FASTER = ("not_whole", "recompiled", "nothing_to_rewrite", "entering", "moved_data")
 FASTER = ("faster_fused", "faster_python", "faster_folded_or_layout")
 FRAMEWORKS = ("torch", "tensorflow", "jax", "mxnet")
+# By the planted cause, what shows it in the line of facts or in the sentence.
+SHOWN_BY = {
+    "not_whole": r"graph breaks?\b|no compiled code ran|in Python",
+    "recompiled": r"programs? compiled in|compiles in each call|compiles again and again",
+    "nothing_to_rewrite": r"\(\d+ calls? of (a library|libraries)\)|\b1 operation in 1 step",
+    "entering": r"before compiled code begins",
+    "moved_data": r"before compiled code begins",
+    "faster_fused": r"\d operations? in \d+ steps?",
+    "faster_python": r"overhead of Python",
+    "faster_folded_or_layout": r"computed while compiling|memory layout",
+}
+# The kinds of ``Reason.cause``, and which of the planted ones each of them names.
+NAMES = {
+    "not_compiled": {"not_whole"},
+    "graph_break": {"not_whole"},
+    "recompiled": {"recompiled"},
+    "entering": {"entering", "moved_data"},
+    "faster_python": {"faster_python"},
+}
 
 _made: dict[str, dict[str, "Case"]] = {}  # by the module that plants them
 
@@ -39,14 +59,13 @@ class Case:
     def label(self, functions: dict[str, Any]) -> str:
         return self.row or [*functions][-1]
 
-    def judge(self, told: list[str]) -> str:
-        """What it means that the row's sentence gives these causes."""
-        causes = {*told} - {"unknown"}
-        if causes - {*self.causes}:
+    def judge(self, cause: str, said: str) -> str:
+        """What it means that the row has this cause, and these facts in words."""
+        if cause != "unknown" and NAMES[cause].isdisjoint(self.causes):
             return "FALSE"
-        if not causes:
-            return "silent"
-        return "named" if self.planted else "true"
+        if not self.planted:
+            return "true"
+        return "shown" if re.search(SHOWN_BY[self.planted], said) else "silent"
 
 
 def planted(cause, sentence, *, also=(), row=None, real=False, checked=True):

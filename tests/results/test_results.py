@@ -16,11 +16,11 @@ from d2lhybrid.display.table import NEVER
 from d2lhybrid.errors import ArgumentError, DamagedResultError, MissingPackageError
 from d2lhybrid.experiment.advice import best
 from d2lhybrid.experiment.comparison import Comparison, Sweep
-from d2lhybrid.experiment.facts import Facts
 from d2lhybrid.experiment.measurement import Measurement, Samples
 from d2lhybrid.experiment.provenance import Environment
 from d2lhybrid.graphs.explanation import Finding
 from d2lhybrid.graphs.program import Program
+from d2lhybrid.why.facts import Facts
 
 
 def exact(latency, throughput=None, again=None, **fields):
@@ -178,9 +178,9 @@ def test_as_a_data_frame(monkeypatch):
     changes = {"b": {"later_compilations": 412, "later_calls": 824}}
     c = comparison({"a": 2e-3, "b": 1e-3}, {"a": 1e-3, "b": 1e-4}, changes=changes)
     frame = replace(c, facts={"b": FACTS}).to_frame()
-    asked = ["recorded_operations", "steps", "contractions", "entry_seconds", "eager_entry_seconds"]
-    assert frame.loc["b", ["compilations_per_call", *asked]].tolist() == [0.5, 7, 5, 3, 3e-5, 9e-6]
-    assert frame.loc["a", asked].isna().all()
+    assert frame.loc["b", ["compilations_per_call", "before_seconds"]].tolist() == [0.5, 3e-5]
+    assert (frame.loc["b", "cause"], frame.loc["b", "facts"]["steps"]) == ("unknown", 5)
+    assert frame.loc["a", ["cause", "before_seconds"]].isna().all()
     row = c.to_frame().loc["b"]
     assert (row["verdict"], row["latency"], row["pays_after"]) == ("faster", c["b"].median, 1)
     monkeypatch.setitem(sys.modules, "pandas", None)
@@ -189,14 +189,14 @@ def test_as_a_data_frame(monkeypatch):
 
 
 FACTS = Facts(
-    graph_count=2,
+    graphs=2,
     breaks=(Finding("data-dependent branch", "net.py", 7),),
-    compiled_again=Finding("now 3, before 2"),
+    again=Finding("now 3, before 2"),
     program=Program(recorded=7, steps=5, contractions=3, fused=2, folded=0),
-    entry_seconds=3e-5,
-    eager_entry_seconds=9e-6,
-    entry_tensors=1,
-    unasked=("graph",),
+    before_seconds=3e-5,
+    eager_operations=7,
+    eager_operation_seconds=9e-6,
+    is_cut_short=True,
 )
 RESULTS = [
     comparison({"a": 2e-3, "b": 1e-3}, {"a": 1e-3, "b": 1e-4}, unavailable={"c": "no"}),

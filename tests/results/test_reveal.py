@@ -14,7 +14,7 @@ from test_pictures import in_words, require_good_looks
 from d2lhybrid.core import i18n
 from d2lhybrid.errors import ArgumentError
 from d2lhybrid.experiment.comparison import MIME
-from d2lhybrid.experiment.facts import Facts
+from d2lhybrid.why.facts import Facts
 from d2lhybrid.experiment.revealed import Revealed, groups, picture, picture_in_words, sentences_of
 from d2lhybrid.experiment.rows import Row, Times
 from d2lhybrid.teaching import reveal
@@ -307,8 +307,7 @@ def test_words_need_no_matplotlib():
 
 
 def test_the_reason_of_a_row_stands_after_its_sentence_and_not_again_below(results):
-    said = "Nothing was compiled, because of a loop."
-    facts = {"slow": Facts(is_compiled=True, graph_count=0, not_compiled=said)}
+    facts = {"slow": Facts(runs_compiled=False, why_not="It was skipped because of a loop.")}
     mlp = replace(results["MLP"], facts=facts)
     (group,) = groups({"MLP": mlp}, {})
     (slow,) = (line for line in sentences_of(group) if line.startswith("MLP: slow"))

@@ -1,6 +1,7 @@
 """JAX, and Flax on top of it."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,7 +15,7 @@ from d2lhybrid.frameworks.folder import (
 )
 from d2lhybrid.frameworks.jax.formats import FORMATS
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs
-from d2lhybrid.graphs.explanation import Finding
+from d2lhybrid.graphs.explanation import Explanation, Finding
 
 
 class JAX(FolderFramework):
@@ -27,8 +28,7 @@ class JAX(FolderFramework):
     formats = FORMATS
     # Read when JAX first uses a GPU, of which it would otherwise take three quarters of the memory.
     environment: ClassVar[Mapping[str, str]] = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
-    compiles_operations = compiles_graphs = takes_arrays = True
-    conversions = frozenset({"array", "asarray", "device_put"})
+    compiles_operations = True
     companions = ("flax",)
 
     def __init__(self) -> None:
@@ -158,9 +158,9 @@ class JAX(FolderFramework):
         return device.warnings(model, args, kwargs)
 
     def donates(self, function: Function) -> bool:
-        from d2lhybrid.frameworks.jax import causes
+        from d2lhybrid.frameworks.jax import why
 
-        return causes.donates(function)
+        return why.donates(function)
 
     def copy_arguments(self, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
         from d2lhybrid.frameworks.jax import device
@@ -168,34 +168,54 @@ class JAX(FolderFramework):
         return device.spare(args, kwargs)
 
     def hint(self, error: Exception) -> str:
-        from d2lhybrid.frameworks.jax import causes
+        from d2lhybrid.frameworks.jax import why
 
-        return causes.hint(error)
+        return why.hint(error)
 
     def is_compiled(self, function: Function) -> bool:
-        from d2lhybrid.frameworks.jax import causes
+        from d2lhybrid.frameworks.jax import why
 
-        return causes.is_compiled(function)
+        return why.is_compiled(function)
 
     def compiled_again(self, run: Callable[[], Any]) -> Finding | None:
-        from d2lhybrid.frameworks.jax import causes
+        from d2lhybrid.frameworks.jax import why
 
-        return causes.compiled_again(run)
+        return why.compiled_again(run)
 
     def compiled_again_apart(self, model: Function, args: Args, kwargs: Kwargs) -> Finding | None:
-        from d2lhybrid.frameworks.jax import causes
+        from d2lhybrid.frameworks.jax import why
 
-        return causes.compiled_again_apart(model, args, kwargs)
+        return why.compiled_again_apart(model, args, kwargs)
 
-    def add_one(self, model: Function) -> Function:
-        from d2lhybrid.frameworks.jax import causes
+    def first_call(self) -> AbstractContextManager[Callable[[], Explanation | None]]:
+        from d2lhybrid.frameworks.jax import why
 
-        return causes.add_one(model)
+        return why.first_call()
 
-    def compiled_like(self, function: Function, model: Function) -> Function | None:
-        from d2lhybrid.frameworks.jax import causes
+    def runs_compiled(self, run: Function) -> bool | None:
+        from d2lhybrid.frameworks.jax import why
 
-        return causes.compiled_like(function, model)
+        return why.runs_compiled(run)
+
+    def why_not_compiled(self, function: Function) -> str:
+        from d2lhybrid.frameworks.jax import why
+
+        return why.why_not_compiled(function)
+
+    def smallest(self, function: Function, tensors: Sequence[Any]) -> Function | None:
+        from d2lhybrid.frameworks.jax import why
+
+        return why.smallest(function, tensors)
+
+    def eager_operation(self) -> Callable[[], Any]:
+        from d2lhybrid.frameworks.jax import why
+
+        return why.eager_operation()
+
+    def eager_operations(self, explanation: Explanation) -> int | None:
+        from d2lhybrid.frameworks.jax import why
+
+        return why.eager_operations(explanation)
 
 
 FRAMEWORK = JAX()

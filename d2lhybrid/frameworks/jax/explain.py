@@ -32,8 +32,9 @@ from d2lhybrid.frameworks.variant import Args, Kwargs
 from d2lhybrid.graphs.explanation import Explanation, Finding, MissingNames, Recording
 from d2lhybrid.graphs.graph import Graph
 from d2lhybrid.graphs.hlo import CONTRACTIONS, CONTROL_FLOW
+from d2lhybrid.graphs.stages import Stage
 
-_VERSION = f"JAX {jax.__version__}"
+VERSION = f"JAX {jax.__version__}"
 _NO_CHECK = nullcontext()
 # What runs beside the first compiled part of a model, other operations and further parts: so many,
 # or such a part of all operations, is worth a word. An addition around a network is not.
@@ -70,7 +71,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
             jaxpr, error = _traced(model, args, kwargs)
     notes = missing.notes("JAX")
     name = name_of(model)
-    report = Explanation(_VERSION, name, compilations, graph_count=0, notes=notes)
+    report = Explanation(VERSION, name, compilations, graph_count=0, notes=notes)
     if not jaxpr:
         refused = (from_error(error),) if error else ()
         return replace(report, unsupported=(*leaks, *refused))
@@ -80,10 +81,10 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     return replace(
         report,
         graph_count=len(programs),
-        fallbacks=(*_only_parts(model, jaxpr, programs), *_calls_into_python(jaxpr.jaxpr)),
+        fallbacks=(*_only_parts(model, jaxpr, programs), *calls_into_python(jaxpr.jaxpr)),
         unsupported=leaks,
         notes=notes,
-        recording=Recording(partial(_made, programs)),
+        recording=Recording(partial(made, programs)),
     )
 
 
@@ -183,7 +184,7 @@ def _signature(model: Any, jaxpr: Any) -> str:
     ).format(types=", ".join(types))
 
 
-def _calls_into_python(jaxpr: Any) -> Iterator[Finding]:
+def calls_into_python(jaxpr: Any) -> Iterator[Finding]:
     """The callbacks of a jaxpr and of those in it, each with its line of the user's code."""
     for equation in jaxpr.eqns:
         if equation.primitive.name in _CALLBACKS:
@@ -191,25 +192,28 @@ def _calls_into_python(jaxpr: Any) -> Iterator[Finding]:
                 equation.primitive.name, *last_user_frame(private.frames(equation.source_info))
             )
         for inner in jaxprs_in_params(equation.params):
-            yield from _calls_into_python(inner)
+            yield from calls_into_python(inner)
 
 
 def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
     """Trace a model once, apart from its own compilations, and compile what was traced."""
     with kept_attributes(model):
         jaxpr, error = _traced(model, args, kwargs)
-    return () if error else _made(_programs(model, jaxpr))
+    return () if error else made(_programs(model, jaxpr))
 
 
-def _made(programs: Sequence[tuple[str, Any]]) -> tuple[Graph, ...]:
+def made(programs: Sequence[tuple[Any, ...]]) -> tuple[Graph, ...]:
+    """Graphs of programs: of each its name, its jaxpr and, if it is there, what was compiled."""
     with quiet():
-        return tuple(
-            Graph(
-                _VERSION,
-                name,
-                stages_of(jaxpr),
-                contractions=CONTRACTIONS,
-                control_flow=CONTROL_FLOW,
-            )
-            for name, jaxpr in programs
-        )
+        return tuple(_graph(name, stages_of(*traced)) for name, *traced in programs)
+
+
+def _graph(name: str, stages: tuple[Stage, ...]) -> Graph:
+    return Graph(
+        VERSION,
+        name,
+        stages,
+        contractions=CONTRACTIONS,
+        control_flow=CONTROL_FLOW,
+        copy_steps=sum(step.operation == "copy" for step in stages[-1].operations),
+    )

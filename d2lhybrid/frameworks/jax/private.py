@@ -6,20 +6,22 @@ error into a note.
 """
 
 import logging
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from importlib import import_module
 from traceback import walk_tb
+from types import FrameType
 from typing import Any
 
 import jax
 
 try:
-    from jax._src import core, dispatch, xla_bridge
-    from jax._src.interpreters import partial_eval
+    from jax._src import api, core, dispatch, pjit, traceback_util, xla_bridge
+    from jax._src.interpreters import partial_eval, pxla
 except ImportError:
-    core = dispatch = partial_eval = xla_bridge = None
+    api = core = dispatch = partial_eval = pjit = pxla = traceback_util = xla_bridge = None
 
 
 def is_tracing() -> bool:
@@ -102,6 +104,75 @@ def cache_misses(listen: Callable[[str], None]) -> Iterator[None]:
                 yield
         finally:
             partial_eval.logger = logger
+
+
+@contextmanager
+def watched(
+    run: Callable[[Any, Any, FrameType], None], compile: Callable[[Any, Any], None]
+) -> Iterator[None]:
+    """Inside, hear of each program that this thread runs or makes, one of eager code included.
+
+    `run` gets the function that was compiled, its jaxpr, each None if JAX doesn't tell, and the
+    frame of Python that runs the program. `compile` gets the jaxpr of a new program and what JAX
+    compiles for it. Neither is called if JAX doesn't tell. Another thread that wants to hear waits.
+    """
+    hook = getattr(api, "_post_hook_state", None)  # which JAX calls after a program that it knows
+    miss = getattr(pjit, "_run_python_pjit", None)  # which runs the others
+    lower = getattr(pxla, "lower_sharding_computation", None)
+    if hook is None or miss is None or lower is None:
+        yield
+        return
+    thread, hook_before = threading.get_ident(), hook.value
+    between = pjit.__file__, traceback_util.__file__
+
+    def after_run(program: Any, args: Any, kwargs: Any, output: Any) -> None:
+        caller = sys._getframe(1)
+        is_derived = caller.f_code.co_name == "_pjit_call_impl"  # as by jax.grad
+        jaxpr = caller.f_locals["jaxpr"] if is_derived else None
+        run(compiled_function(program), jaxpr, caller)
+        if hook_before is not None:
+            hook_before(program, args, kwargs, output)
+
+    def before_miss(params: Any, flat: Any, function: Any, *given: Any) -> Any:
+        if threading.get_ident() == thread and not is_tracing():
+            caller = sys._getframe(1)
+            while caller.f_back and caller.f_code.co_filename in between:
+                caller = caller.f_back
+            run(function, params.params["jaxpr"], caller)
+        return miss(params, flat, function, *given)
+
+    def after_lowering(jaxpr: Any, *given: Any, **named: Any) -> Any:
+        computation = lower(jaxpr, *given, **named)
+        if threading.get_ident() == thread:
+            compile(jaxpr, computation)
+        return computation
+
+    with _replaced, ExitStack() as after:
+        after.callback(hook.set_local, hook.swap_local(after_run))
+        after.callback(setattr, pjit, "_run_python_pjit", miss)
+        after.callback(setattr, pxla, "lower_sharding_computation", lower)
+        pjit._run_python_pjit, pxla.lower_sharding_computation = before_miss, after_lowering
+        yield
+
+
+def compiled_function(jitted: Any) -> Any:
+    """What ``jax.jit`` has compiled; None if JAX doesn't tell."""
+    return getattr(jitted, "_fun", None)
+
+
+def executable(computation: Any) -> Any:
+    """What JAX has compiled for a computation; None if JAX doesn't tell."""
+    return getattr(computation, "_executable", None)
+
+
+def traced_name(jaxpr: Any) -> str:
+    """The name of the function that was traced; empty if JAX doesn't tell."""
+    return str(getattr(jaxpr.jaxpr.debug_info, "func_name", ""))
+
+
+def traced_file(jaxpr: Any) -> str:
+    """The file of the function that was traced; empty if it has none, or if JAX doesn't tell."""
+    return getattr(jaxpr.jaxpr.debug_info, "func_filename", None) or ""
 
 
 def input_paths(jaxpr: Any) -> list[str]:

@@ -21,21 +21,23 @@ from d2lhybrid.graphs.stages import Node, Stage, describe_constant
 _HOLDERS = dict.fromkeys(("closed_call", "custom_jvp_call", "custom_vjp_call"), "call_jaxpr")
 _HOLDERS |= {"jit": "jaxpr", "remat2": "jaxpr"}
 _CONTROL_FLOW = {"cond", "scan", "while"}
-_LAYOUT_OPS = LAYOUT_OPS | {"broadcast_in_dim", "squeeze", "stop_gradient"}
+LAYOUT = LAYOUT_OPS | {"broadcast_in_dim", "squeeze", "stop_gradient"}
 
 # A value in a trace, with the names of the nodes that are drawn for it; none for a literal.
 _Value = tuple[Any, tuple[str, ...]]
 
 
-def stages_of(closed: Any) -> tuple[Stage, ...]:
-    """The stages of a closed jaxpr, with fates; this compiles it.
+def stages_of(closed: Any, executable: Any = None) -> tuple[Stage, ...]:
+    """The stages of a closed jaxpr, with fates; this compiles it unless it is there compiled.
+
+    What a call has compiled names no node, so less is known of what its steps come from.
 
     A function that is held, such as ``jnp.clip``, is compiled where it is called. XLA simplifies it
     alone first, so the program of a call may differ: two clamps for one ``clip`` of another.
     """
     recorder, output_names, lowered = _recorded(closed)
     names = {node.name for node in recorder.nodes if node.operation}
-    layout = {node.name for node in recorder.nodes if node.operation in _LAYOUT_OPS}
+    layout = {node.name for node in recorder.nodes if node.operation in LAYOUT}
 
     def ops_of(lowered: Any) -> dict[str, tuple[str, ...]]:
         text = lowered.as_text(dialect="hlo", debug_info=True)
@@ -50,8 +52,9 @@ def stages_of(closed: Any) -> tuple[Stage, ...]:
         replace(node, lowered_to=_lowered_to(node, by_name), is_dead=node.name in dead)
         for node in recorder.nodes
     )
-    left = read_stage(_("as XLA leaves it"), lowered.compile().as_text(), names)
-    return decide_fates((Stage(_("traced"), nodes, output_names), left), _LAYOUT_OPS)
+    text = (lowered.compile() if executable is None else executable).as_text()
+    left = read_stage(_("as XLA leaves it"), text, names if executable is None else ())
+    return decide_fates((Stage(_("traced"), nodes, output_names), left), LAYOUT)
 
 
 def _recorded(

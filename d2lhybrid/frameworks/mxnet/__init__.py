@@ -1,6 +1,6 @@
 """MXNet and Gluon."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from d2lhybrid.frameworks.folder import (
 from d2lhybrid.frameworks.mxnet.compat import import_mxnet, programs_compiled
 from d2lhybrid.frameworks.mxnet.formats import FORMATS
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs
-from d2lhybrid.graphs.explanation import Finding
+from d2lhybrid.graphs.explanation import Explanation, Finding
 
 
 class MXNet(FolderFramework):
@@ -27,7 +27,6 @@ class MXNet(FolderFramework):
     inference = "with autograd.predict_mode(): ..."
     order = 9
     formats = FORMATS
-    conversions = frozenset({"array"})
 
     def load(self) -> Any:
         """Import MXNet 1.9.1 so that it runs on today's NumPy."""
@@ -92,33 +91,42 @@ class MXNet(FolderFramework):
     def is_compiled(self, function: Function) -> bool:
         from d2lhybrid.frameworks.mxnet import modules
 
-        return modules.is_compiled(function)
+        return modules.is_hybridized(function)
+
+    def first_call(self) -> AbstractContextManager[Callable[[], Explanation | None]]:
+        from d2lhybrid.frameworks.mxnet import why
+
+        return why.first_call()
+
+    def runs_compiled(self, run: Function) -> bool | None:
+        from d2lhybrid.frameworks.mxnet import why
+
+        return why.runs_compiled(run)
+
+    def why_not_compiled(self, function: Function) -> str:
+        from d2lhybrid.frameworks.mxnet import why
+
+        return why.why_not_compiled(function)
 
     def compiled_again(self, run: Callable[[], Any]) -> Finding | None:
-        from d2lhybrid.frameworks.mxnet import recompiling
+        from d2lhybrid.frameworks.mxnet import why
 
-        return recompiling.compiled_again(run)
+        return why.compiled_again(run)
 
     def apart(self) -> AbstractContextManager[object]:
-        from d2lhybrid.frameworks.mxnet import recompiling
+        from d2lhybrid.frameworks.mxnet import why
 
-        return recompiling.graphs_put_back()
+        return why.graphs_put_back()
 
-    def why_never_compiled(self, function: Function) -> str:
-        from d2lhybrid.frameworks.mxnet import explain
+    def seconds_before(self, run: Function, smallest: Function | None) -> float | None:
+        from d2lhybrid.frameworks.mxnet import why
 
-        return explain.why_never_compiled(function)
+        return why.seconds_before(run, smallest)
 
-    def add_one(self, model: Function) -> Function:
-        """A HybridBlock, whose eager call costs what that of a layer does."""
-        from d2lhybrid.frameworks.mxnet import modules
+    def smallest(self, function: Function, tensors: Sequence[Any]) -> Function | None:
+        from d2lhybrid.frameworks.mxnet import why
 
-        return modules.AddOne()
-
-    def compiled_like(self, function: Function, model: Function) -> Function | None:
-        from d2lhybrid.frameworks.mxnet import modules
-
-        return modules.compiled_like(function, model)
+        return why.smallest(function, tensors)
 
 
 FRAMEWORK = MXNet()

@@ -14,14 +14,12 @@ from d2lhybrid.core.pytree import leaves
 from d2lhybrid.frameworks.failures import call_error, from_error, quiet, require_runs
 from d2lhybrid.frameworks.mxnet import modules
 from d2lhybrid.frameworks.mxnet.device import is_numpy, symbol_like
-from d2lhybrid.frameworks.mxnet.recompiling import Events, graphs_put_back
 from d2lhybrid.frameworks.mxnet.stages import RecordedBlock, graph_of
 from d2lhybrid.frameworks.mxnet.variants import PLAIN_BLOCK
+from d2lhybrid.frameworks.mxnet.why import VERSION as _VERSION, Events, graphs_put_back
 from d2lhybrid.frameworks.variant import Args, Kwargs
 from d2lhybrid.graphs.explanation import Explanation, Finding, Recording, nothing_compiled
 from d2lhybrid.graphs.graph import Graph
-
-_VERSION = f"MXNet {mx.__version__}"
 
 
 def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
@@ -39,7 +37,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     if isinstance(model, gluon.Block):
         is_graph = _kind_of_graphs(model)
         entered = modules.down_to(model, is_graph)
-        in_python = [_place(block) for block in entered if not is_graph(block)]
+        in_python = [modules.place(block) for block in entered if not is_graph(block)]
         if not (recorded or errors or isinstance(model, gluon.HybridBlock)):
             notes = (nothing_compiled(_(PLAIN_BLOCK)),)
     elif not (run.compiles or recorded or errors):
@@ -61,13 +59,6 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         notes=notes,
         recording=Recording(partial(_graphs, recorded)),
     )
-
-
-def why_never_compiled(function: Any) -> str:
-    """Why ``hybridize()`` passes this by: there is a plain Block, and no HybridBlock in it."""
-    blocks = modules.blocks_in(function)
-    is_plain = blocks and not any(isinstance(block, gluon.HybridBlock) for block in blocks)
-    return _(PLAIN_BLOCK) if is_plain else ""
 
 
 def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
@@ -200,18 +191,6 @@ def _symbols_like(value: Any, named: dict[str, Any], name: str = "input") -> Any
         return None
     named[name] = value
     return symbol_like(name, value)
-
-
-def _place(block: Any) -> Finding:
-    """Where the Python code of a block stands."""
-    kind = type(block)
-    if modules.can_be_graph(block):
-        code, text = kind.hybrid_forward.__code__, _("{block} isn't hybridized")
-        return Finding(text.format(block=kind.__name__), code.co_filename, code.co_firstlineno)
-    code, base = kind.forward.__code__, "Block"
-    if isinstance(block, gluon.HybridBlock):
-        base = "HybridBlock"
-    return Finding(f"{kind.__name__}({base}).forward", code.co_filename, code.co_firstlineno)
 
 
 def _place_of_function(function: Any) -> Finding:

@@ -9,8 +9,10 @@ from typing import Any
 from mxnet.gluon import Block, HybridBlock, SymbolBlock
 
 from d2lhybrid.core.closures import named_in
+from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.frameworks.base import copied
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs
+from d2lhybrid.graphs.explanation import Finding
 
 
 def can_be_graph(block: Any) -> bool:
@@ -56,9 +58,26 @@ def _each_once(blocks: Iterable[Any]) -> list[Any]:
     return list({id(block): block for block in blocks}.values())
 
 
+def is_hybridized(function: Function) -> bool:
+    """As ``is_compiled``; or did ``hybridize()`` reach a block of which it could make no graph?"""
+    return any(is_graph(block) or getattr(block, "_active", False) for block in blocks_in(function))
+
+
 def is_compiled(function: Function) -> bool:
     """Is it a hybridized block, or does it hold or name one?"""
     return any(map(is_graph, blocks_in(function)))
+
+
+def place(block: Any) -> Finding:
+    """Where the Python code of a block stands."""
+    kind = type(block)
+    if can_be_graph(block):
+        code, text = kind.hybrid_forward.__code__, _("{block} isn't hybridized")
+        return Finding(text.format(block=kind.__name__), code.co_filename, code.co_firstlineno)
+    code, base = kind.forward.__code__, "Block"
+    if isinstance(block, HybridBlock):
+        base = "HybridBlock"
+    return Finding(f"{kind.__name__}({base}).forward", code.co_filename, code.co_firstlineno)
 
 
 @contextmanager
@@ -72,24 +91,6 @@ def eagerly(function: Function) -> Iterator[None]:
     finally:
         for block in active:
             block._active = True
-
-
-class AddOne(HybridBlock):
-    """Adds 1 to each of its arrays."""
-
-    def hybrid_forward(self, _F: Any, *arrays: Any) -> list[Any]:
-        return [array + 1 for array in arrays]
-
-
-def compiled_like(function: Function, model: Function) -> Function | None:
-    """A copy of the block `model`, hybridized with the options of the only one in `function`."""
-    graphs = [block for block in down_to(function, is_graph) if is_graph(block)]
-    if len(graphs) != 1 or not isinstance(model, HybridBlock):
-        return None
-    (block,) = graphs
-    options = {**dict(block._flags), **block._backend_opts, "backend": block._backend}
-    compiled: Function = clone_sharing_parameters(model, **options)
-    return compiled
 
 
 def bind_positional(block: Any, args: Args, kwargs: Kwargs) -> Args:

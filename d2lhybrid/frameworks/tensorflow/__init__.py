@@ -16,7 +16,7 @@ from d2lhybrid.frameworks.folder import (
 )
 from d2lhybrid.frameworks.tensorflow.formats import FORMATS
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs
-from d2lhybrid.graphs.explanation import Finding
+from d2lhybrid.graphs.explanation import Explanation, Finding
 
 
 class TensorFlow(FolderFramework):
@@ -28,8 +28,6 @@ class TensorFlow(FolderFramework):
     inference = "net(x, training=False)"
     order = 2
     formats = FORMATS
-    compiles_graphs = takes_arrays = True
-    conversions = frozenset({"constant", "convert_to_tensor_v2_with_dispatch"})
     # TensorFlow reads its own when it first uses a GPU, of which it would otherwise take all the
     # memory. JAX, which Keras imports, would take three quarters.
     environment: ClassVar[Mapping[str, str]] = {
@@ -154,11 +152,11 @@ class TensorFlow(FolderFramework):
     def programs_compiled(self) -> int | None:
         """The traces since this was first asked.
 
-        XLA may compile one of them many times, which no counter shows: ``compiled_again`` does.
+        XLA may compile one of them many times, which no counter shows.
         """
-        from d2lhybrid.frameworks.tensorflow import compilations
+        from d2lhybrid.frameworks.tensorflow import why
 
-        return compilations.counter.traces()
+        return why.counter.traces()
 
     def is_compiled(self, function: Function) -> bool:
         self.import_part("modules")
@@ -167,10 +165,10 @@ class TensorFlow(FolderFramework):
         return bool(modules.compiled_in(function))
 
     def compiled_again(self, run: Callable[[], Any]) -> Finding | None:
-        self.import_part("compilations")
-        from d2lhybrid.frameworks.tensorflow import compilations
+        self.import_part("why")
+        from d2lhybrid.frameworks.tensorflow import why
 
-        return compilations.compiled_again(run)
+        return why.compiled_again(run)
 
     def apart(self) -> AbstractContextManager[object]:
         from d2lhybrid.frameworks.tensorflow import private
@@ -190,23 +188,41 @@ class TensorFlow(FolderFramework):
             return None
         return super().compiled_again_apart(model, args, kwargs)
 
-    def add_one(self, model: Function) -> Function:
-        self.import_part("entry")
-        from d2lhybrid.frameworks.tensorflow import entry
+    def first_call(self) -> AbstractContextManager[Callable[[], Explanation | None]]:
+        self.import_part("why")
+        from d2lhybrid.frameworks.tensorflow import why
 
-        return entry.add_one(model)
+        return why.first_call()
 
-    def eager_calls(self, model: Function, recorded: int) -> int:
-        self.import_part("entry")
-        from d2lhybrid.frameworks.tensorflow import entry
+    def runs_compiled(self, run: Function) -> bool | None:
+        self.import_part("why")
+        from d2lhybrid.frameworks.tensorflow import why
 
-        return entry.eager_calls(model, recorded)
+        return why.runs_compiled(run)
 
-    def compiled_like(self, function: Function, model: Function) -> Function | None:
-        self.import_part("entry")
-        from d2lhybrid.frameworks.tensorflow import entry
+    def why_not_compiled(self, function: Function) -> str:
+        self.import_part("why")
+        from d2lhybrid.frameworks.tensorflow import why
 
-        return entry.compiled_like(function, model)
+        return why.why_not_compiled(function)
+
+    def seconds_before(self, run: Function, smallest: Function | None) -> float | None:
+        self.import_part("why")
+        from d2lhybrid.frameworks.tensorflow import why
+
+        return why.seconds_before(run, smallest, self.wait_for)
+
+    def smallest(self, function: Function, tensors: Sequence[Any]) -> Function | None:
+        self.import_part("why")
+        from d2lhybrid.frameworks.tensorflow import why
+
+        return why.smallest(function, tensors)
+
+    def eager_operations(self, explanation: Explanation) -> int | None:
+        self.import_part("why")
+        from d2lhybrid.frameworks.tensorflow import why
+
+        return why.eager_operations(explanation)
 
 
 FRAMEWORK = TensorFlow()

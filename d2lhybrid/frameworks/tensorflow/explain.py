@@ -25,6 +25,7 @@ from d2lhybrid.frameworks.tensorflow.modules import (
 from d2lhybrid.frameworks.tensorflow.stages import (
     CONTRACTIONS,
     CONTROL_FLOW,
+    is_copy,
     stages_by_grappler,
     stages_by_xla,
 )
@@ -38,8 +39,9 @@ from d2lhybrid.graphs.explanation import (
     nothing_compiled,
 )
 from d2lhybrid.graphs.graph import Graph
+from d2lhybrid.graphs.stages import Stage
 
-_VERSION = f"TensorFlow {tf.__version__}"
+VERSION = f"TensorFlow {tf.__version__}"
 _INTO_PYTHON = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
 
 
@@ -51,27 +53,27 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     breaks.
     """
     missing = MissingNames()
-    name, compiled = _name(model), compiled_in(model)
+    label, compiled = name(model), compiled_in(model)
     compilations = sum(
         function.experimental_get_tracing_count() if _is_polymorphic(function) else 1
         for function in compiled
     )
     if users_run_eagerly() and any(map(_is_polymorphic, compiled)):
         because = nothing_compiled(_("tf.config.run_functions_eagerly(True) was called"))
-        return Explanation(_VERSION, name, compilations, graph_count=0, notes=(because,))
+        return Explanation(VERSION, label, compilations, graph_count=0, notes=(because,))
     traces = _traced(model, args, kwargs, missing)
     notes = missing.notes("TensorFlow")
-    report = Explanation(_VERSION, name, compilations, graph_count=0, notes=notes)
+    report = Explanation(VERSION, label, compilations, graph_count=0, notes=notes)
     if isinstance(traces, Exception):
         refused = from_error(traces, private.rewritten_frames(traces))
         return replace(report, unsupported=(refused,))
     if any(trace.is_called for trace in traces):
         text = _("{model} itself isn't compiled: it runs in Python and calls compiled functions.")
-        notes = (text.format(model=name), *notes)
+        notes = (text.format(model=label), *notes)
     return replace(
         report,
         graph_count=len(traces),
-        fallbacks=tuple(found for trace in traces for found in _calls_into_python(trace)),
+        fallbacks=tuple(found for trace in traces for found in calls_into_python(trace.concrete)),
         notes=notes,
         recording=Recording(partial(_graphs, traces, missing)),
     )
@@ -110,7 +112,8 @@ def _is_polymorphic(function: Any) -> bool:
     return hasattr(function, "experimental_get_tracing_count")
 
 
-def _name(model: Any) -> str:
+def name(model: Any) -> str:
+    """Of a model, a ``tf.function`` or a trace."""
     if isinstance(model, tf.types.experimental.ConcreteFunction):
         return str(model.graph.name)
     return name_of(model.python_function if entry_of(model) is model else model)
@@ -186,7 +189,7 @@ def _trace_of(
     # runs in a new function, into which Grappler puts its operations.
     runs = tf.function(lambda *a, **k: concrete(*a, **k)) if concrete is entry else concrete
     run = partial(runs, *args, **kwargs)
-    return _Trace(_name(model), False, concrete, tuple(concrete.variables), run, compiler_ir)
+    return _Trace(name(model), False, concrete, tuple(concrete.variables), run, compiler_ir)
 
 
 def _copied(model: Any, is_by_xla: bool, missing: MissingNames) -> Any:
@@ -198,14 +201,13 @@ def _copied(model: Any, is_by_xla: bool, missing: MissingNames) -> Any:
     return missing.ask(lambda: private.copied(entry), alike)
 
 
-def _calls_into_python(trace: _Trace) -> Iterator[Finding]:
-    """The operations that call back into Python, in the graph and in its branches."""
-    graph = trace.concrete.graph
-    for operation in graph.get_operations():
+def calls_into_python(concrete: Any) -> Iterator[Finding]:
+    """The operations of a trace that call back into Python, in its graph and in its branches."""
+    for operation in concrete.graph.get_operations():
         if operation.type in _INTO_PYTHON:
             frames = [(frame.filename, frame.lineno) for frame in operation.traceback or ()]
             yield Finding(operation.type, *last_user_frame(frames))
-    for branch in graph.as_graph_def().library.function:
+    for branch in concrete.graph.as_graph_def().library.function:
         for node in branch.node_def:
             if node.op in _INTO_PYTHON:
                 yield Finding(f"{node.op} ({branch.signature.name})")
@@ -224,12 +226,19 @@ def _graph(trace: _Trace, missing: MissingNames) -> Graph:
             stages = stages_by_xla(trace.concrete, trace.compiler_ir)
         else:
             with put_back(trace.variables):
-                stages = stages_by_grappler(trace.concrete, trace.run, missing)
+                collect = partial(private.collected, trace.run)
+                stages = stages_by_grappler(trace.concrete, collect, missing)
+    return graph_of(trace.name, stages, bool(trace.compiler_ir), missing)
+
+
+def graph_of(label: str, stages: tuple[Stage, ...], by_xla: bool, missing: MissingNames) -> Graph:
+    """The graph with these stages, in the words of XLA or of TensorFlow."""
     return Graph(
-        _VERSION,
-        trace.name,
+        VERSION,
+        label,
         stages,
         missing.notes("TensorFlow"),
-        contractions=hlo.CONTRACTIONS if trace.compiler_ir else CONTRACTIONS,
-        control_flow=hlo.CONTROL_FLOW if trace.compiler_ir else CONTROL_FLOW,
+        contractions=hlo.CONTRACTIONS if by_xla else CONTRACTIONS,
+        control_flow=hlo.CONTROL_FLOW if by_xla else CONTROL_FLOW,
+        copy_steps=sum(map(is_copy, stages[-1].operations)),
     )

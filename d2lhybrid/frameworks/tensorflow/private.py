@@ -51,18 +51,27 @@ def rewritten_frames(error: Exception) -> list[tuple[str, int]] | None:
     return frames and [(frame.filename, frame.lineno) for frame in reversed(frames)]
 
 
-def collected(run: Callable[[], object]) -> list[Any]:
-    """The graphs of the functions that run in `run`, before and after Grappler."""
+@contextmanager
+def graph_collection() -> Iterator[list[Any]]:
+    """The graphs of the functions that run in the block, before and after Grappler, after it."""
     context = _context()
     # All three names are looked up first: without the last one, collecting would never end.
     begin, end = context.enable_graph_collection, context.disable_graph_collection
     export = context.export_run_metadata
+    graphs: list[Any] = []
     begin()
     try:
-        run()
-        return list(export().function_graphs)
+        yield graphs
+        graphs += export().function_graphs
     finally:
         end()
+
+
+def collected(run: Callable[[], object]) -> list[Any]:
+    """The graphs of the functions that run in `run`, before and after Grappler."""
+    with graph_collection() as graphs:
+        run()
+    return graphs
 
 
 def autographed(function: Any) -> Any:
@@ -95,11 +104,40 @@ def traces(function: Any) -> list[Any]:
 
 
 def compiler_ir(concrete: Any, inputs: list[Any]) -> Callable[..., str]:
-    """What gives the HLO of a trace that XLA compiles, for these inputs."""
+    """What gives the HLO of a trace that XLA compiles, for inputs of these types."""
     specs = [tf.TensorSpec(tensor.shape, tensor.dtype) for tensor in inputs]
+    return _compiler_ir(concrete, specs)
+
+
+def _compiler_ir(concrete: Any, inputs: list[Any]) -> Callable[..., str]:
     module: Any = import_module(f"{_FUNCTIONS}.compiler_ir")
-    ir: Callable[..., str] = module.from_concrete_function(concrete, specs)
+    ir: Callable[..., str] = module.from_concrete_function(concrete, inputs)
     return ir
+
+
+def has_same_program(concrete: Any, inputs: list[Any], others: list[Any]) -> bool:
+    """Does XLA get the same program for these inputs as for others of their types? Yes if unknown.
+
+    It does unless it takes a value as a constant.
+    """
+    try:
+        programs = {_compiler_ir(concrete, of_one)(stage="hlo") for of_one in (inputs, others)}
+    except (AttributeError, ImportError, TypeError, ValueError):
+        return True
+    return len(programs) == 1
+
+
+def is_of_data(trace: Any) -> bool:
+    """Is it the trace of a function of tf.data? No if TensorFlow doesn't tell."""
+    try:
+        return "_tf_data_function" in trace.function_def.attr
+    except AttributeError:
+        return False
+
+
+def makes_variables(trace: Any) -> bool:
+    """Is it the trace by which TensorFlow gives new variables their first values?"""
+    return bool(trace.graph.name == "initialize_variables")
 
 
 @contextmanager

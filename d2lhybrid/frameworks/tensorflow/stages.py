@@ -9,7 +9,6 @@ from typing import Any
 import tensorflow as tf
 
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.frameworks.tensorflow import private
 from d2lhybrid.graphs import hlo
 from d2lhybrid.graphs.explanation import MissingNames
 from d2lhybrid.graphs.fates import decide_fates
@@ -46,20 +45,22 @@ CONTROL_FLOW |= {
 
 
 def stages_by_grappler(
-    concrete: Any, run: Callable[[], object], missing: MissingNames
+    concrete: Any, collect: Callable[[], list[Any]], missing: MissingNames
 ) -> tuple[Stage, ...]:
-    """The stages of a trace, which `run` calls, because Grappler rewrites it only then.
+    """The stages of a trace; `collect` gives what Grappler has rewritten, when a trace has run.
 
-    If a private name is missing that collects what it rewrites, there is the first stage alone.
+    If that is nothing, or a private name is missing that collects it, there is the first stage
+    alone.
     """
-    traced = _traced(concrete)
-    rewritten = missing.ask(lambda: [_rewritten(traced, run)], [])
+    traced = traced_stage(concrete)
+    collected = missing.ask(collect, [])
+    rewritten = [_rewritten(traced, collected)] if collected else []
     return decide_fates([traced, *rewritten], _LAYOUT_OPS)
 
 
 def stages_by_xla(concrete: Any, compiler_ir: Callable[..., str]) -> tuple[Stage, ...]:
     """The stages of a trace that XLA compiles; `compiler_ir` gives its HLO."""
-    traced = _traced(concrete)
+    traced = traced_stage(concrete)
     names = {node.name for node in traced.operations}
     layout = {node.name for node in traced.operations if node.operation in _LAYOUT_OPS}
     lowered_ops = hlo.lowered_ops(compiler_ir(stage="hlo"), names, layout)
@@ -71,7 +72,7 @@ def stages_by_xla(concrete: Any, compiler_ir: Callable[..., str]) -> tuple[Stage
     return decide_fates([replace(traced, nodes=nodes), left], _LAYOUT_OPS)
 
 
-def _traced(concrete: Any) -> Stage:
+def traced_stage(concrete: Any) -> Stage:
     """The trace, in which each operation that has a state has an effect, except reads."""
     results = [tensor.op.name for tensor in concrete.outputs]
     stage = _stage(_("traced"), concrete.graph.as_graph_def().node, results)
@@ -81,16 +82,22 @@ def _traced(concrete: Any) -> Stage:
     return replace(stage, nodes=nodes)
 
 
-def _rewritten(traced: Stage, run: Callable[[], object]) -> Stage:
-    """The graph that ran: of those that TensorFlow collects meanwhile, the most like the trace."""
+def _rewritten(traced: Stage, collected: list[Any]) -> Stage:
+    """The graph that ran: of those that TensorFlow has collected, the most like the trace."""
     names = {node.name for node in traced.nodes}
 
-    def shared_names(collected: Any) -> int:
-        return len(names & {node.name for node in collected.pre_optimization_graph.node})
+    def likeness(of_one: Any) -> tuple[int, int]:
+        nodes = of_one.pre_optimization_graph.node
+        return len(names & {node.name for node in nodes}), -len(nodes)
 
-    nodes = max(private.collected(run), key=shared_names).post_optimization_graph.node
+    nodes = max(collected, key=likeness).post_optimization_graph.node
     outputs = [_node_name(node.input[0]) for node in nodes if node.op in _RESULTS]
     return _stage(_("after Grappler"), nodes, outputs, names)
+
+
+def is_copy(step: Node) -> bool:
+    """Does this step only copy, or transpose because Grappler prefers another layout?"""
+    return step.operation == "copy" or "LayoutOptimizer" in step.name
 
 
 def _stage(title: str, nodes: Any, outputs: list[str], before: Collection[str] = ()) -> Stage:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import tensorflow as tf
@@ -80,8 +80,12 @@ def variants(
 
     def by_xla(build: Callable[[bool | None], Function]) -> DeferredBuild:
         def build_for_numbers() -> Function:
-            require_numbers(concrete_function(None).inputs)
-            return build(True)
+            run = build(True)
+            is_trace = isinstance(run, tf.types.experimental.ConcreteFunction)
+            # The first call finds this trace.
+            trace: Any = run if is_trace else cast(Any, run).get_concrete_function(*args, **kwargs)
+            require_numbers(trace.inputs)
+            return run
 
         return DeferredBuild(build_for_numbers)
 

@@ -1,7 +1,8 @@
-"""Why a call of JAX takes the time that it takes, with the causes planted."""
+"""What a call of JAX compiles and runs, and why it compiles again, with the causes planted."""
 
 import linecache
 import re
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -11,13 +12,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from flax import nnx
+from processes import python
 
 from d2lhybrid import explain, graph, variants
 from d2lhybrid.frameworks import get
+from d2lhybrid.frameworks.jax import private
 from d2lhybrid.graphs.program import counted
 
 X = jnp.ones((4, 8))
 JAX = get("jax")
+LOWER = "lower_sharding_computation"
 
 
 def doubled(x):
@@ -277,40 +281,246 @@ def test_what_is_compiled_is_seen(function):
 @pytest.mark.parametrize("function", EAGER.values(), ids=EAGER)
 def test_what_is_not_compiled_is_not(function):
     assert not JAX.is_compiled(function)
-    assert JAX.compiled_like(function, doubled) is None
+    assert JAX.smallest(function, [X]) is None
 
 
-@pytest.mark.parametrize("function", COMPILED.values(), ids=COMPILED)
-def test_the_smallest_model_is_compiled_in_the_same_way(function):
-    smallest = JAX.compiled_like(function, JAX.add_one(function))
-    if function is made_in_the_function or isinstance(function, jax.stages.Compiled):
-        assert smallest is None
-        return
-    one = jnp.ones(1)
-    for compilations in (1, 0):
-        before = JAX.programs_compiled()
-        outputs = smallest(one, one)
-        assert JAX.programs_compiled() == before + compilations
-        assert outputs == [2, 2]
+def first_call(function, *args):
+    with JAX.first_call() as compiled:
+        function(*args)
+    return compiled()
 
 
-def test_options_of_xla_stay_and_nothing_is_donated():
-    options = {"xla_embed_ir_in_executable": True}
-    function = jax.jit(doubled, donate_argnums=0, compiler_options=options)
-    smallest = JAX.compiled_like(function, JAX.add_one(function))
-    one = jnp.ones(1)
-    smallest(one)
-    assert float(smallest(one)[0][0]) == 2
+class WithJit:
+    """An object that hides what it compiles from whoever looks at its attributes."""
+
+    def __init__(self):
+        self._by_name = {"fast": jax.jit(lambda x: jnp.tanh(x * 2) + 1)}
+
+    def run(self, x):
+        return self._by_name["fast"](x)
 
 
-def test_add_one_of_a_module_holds_what_the_module_holds():
-    smallest = JAX.add_one(module)
-    assert isinstance(smallest, nnx.Linear)
-    assert [float(array[0]) for array in smallest(jnp.ones(1), jnp.zeros(1))] == [2, 1]
-    for of_smallest, own in zip(nnx.split(smallest)[1:], nnx.split(module)[1:], strict=True):
-        assert jax.tree.structure(of_smallest) == jax.tree.structure(own)
-    assert type(module) is nnx.Linear
-    assert module(X).shape == (4, 2)
+def in_a_closure():
+    fast = [jax.jit(lambda x: jnp.tanh(x * 2) + 1)]
+    return lambda x: fast[0](x)
+
+
+# What makes a function; operations recorded, and those that an eager call starts at least.
+FIRST = {
+    "jit": (lambda: jax.jit(lambda x: jnp.tanh(x * 2) + 1), 3, 3),
+    "in a closure": (in_a_closure, 3, 3),
+    "in an object": (lambda: WithJit().run, 3, 3),
+    "of a library's function": (lambda: jax.jit(jnp.sin), 1, 1),
+    "of a library's compiled function": (lambda: jax.jit(jax.nn.silu), 2, 1),
+    "nnx.jit": (lambda: partial(nnx.jit(lambda net, x: jnp.tanh(net(x))), module), 4, 3),
+    "of a way": (lambda: variants(module, X).by_name["jit"].run, 3, 2),
+    "ahead of time": (lambda: variants(module, X).by_name["compiled ahead"].run, 3, 2),
+    "one function of many steps": (lambda: jax.jit(lambda x: jnp.var(x)), 12, 1),
+    "a power": (lambda: jax.jit(lambda x: x**3), 1, 1),
+    "a compiled function in it": (lambda: jax.jit(lambda x: jnp.where(x > 0, x, 0)), 4, 2),
+}
+
+
+@pytest.mark.parametrize(("make", "recorded", "eager"), FIRST.values(), ids=FIRST)
+def test_a_first_call_knows_what_it_has_compiled_and_compiles_nothing_for_it(make, recorded, eager):
+    function = make()
+    explanation = first_call(function, X)
+    before = JAX.programs_compiled()
+    program = explanation.program
+    assert JAX.programs_compiled() == before
+    assert (explanation.graph_count, explanation.fallbacks) == (1, ())
+    assert (program.recorded, JAX.eager_operations(explanation)) == (recorded, eager)
+    assert first_call(function, X) is None
+    assert JAX.runs_compiled(lambda: function(X))
+
+
+OPERATIONS = {
+    "a broadcast": lambda x: x + x[0],
+    "a loop": lambda x: [x := jnp.sin(x) for _turn in range(9)][-1],
+    "steps that JAX inlines": lambda x: jnp.var(x, 1) + x.mean(1),
+    "constants": lambda x: x * jnp.ones(8) + jnp.arange(8.0),
+    "views": lambda x: x.T.reshape(2, 16)[0].astype(jnp.int32),
+    "a network": nnx.Sequential(module, nnx.gelu, nnx.LayerNorm(2, rngs=nnx.Rngs(0))),
+    "random numbers": lambda x: x + jax.random.normal(jax.random.key(0), x.shape),
+    "a gradient": lambda x: jax.grad(lambda y: (jnp.cos(y) * 3).sum())(x),
+    "an attention": attention,
+}
+
+
+@pytest.mark.parametrize("function", OPERATIONS.values(), ids=OPERATIONS)
+def test_eager_code_starts_no_fewer_operations_than_are_said(function):
+    started = []
+    for _turn in range(2):  # the first of which compiles them
+        started.clear()
+        with private.watched(lambda *_about: started.append(1), lambda *_about: None):
+            function(X)
+    jitted = variants(function, X).by_name["jit"].run
+    assert 1 <= JAX.eager_operations(first_call(jitted, X)) <= len(started)
+
+
+NOT_COMPILED = {
+    "operations": lambda x: jnp.where(x > 0, jax.nn.relu(x), jax.nn.gelu(x)) + x[0],
+    "a compiled function of a library": jax.nn.softmax,
+    "a loop": lambda x: jax.lax.scan(lambda c, e: (c + e * 9, e), x[0], x)[0],
+    "a gradient": lambda x: jax.grad(lambda y: (jnp.cos(y) * 3).sum())(x),
+    "a module": module,
+}
+
+
+@pytest.mark.parametrize("function", NOT_COMPILED.values(), ids=NOT_COMPILED)
+def test_eager_code_compiles_nothing(function):
+    jax.clear_caches()  # so that each operation is compiled
+    assert first_call(function, X) is None
+    assert JAX.runs_compiled(lambda: function(X)) is False
+
+
+def test_a_transformation_of_compiled_code_is_compiled():
+    fast = jax.jit(lambda x: jnp.tanh(x * 2) + 1)
+    for transformed in (jax.grad(lambda x: fast(x).sum()), jax.vmap(fast)):
+        assert first_call(transformed, X).graph_count >= 1
+        assert JAX.runs_compiled(lambda transformed=transformed: transformed(X))
+
+
+def test_what_runs_beside_compiled_code_is_said():
+    fast = jax.jit(lambda x: jnp.tanh(x * 2) + 1)
+    for function in (lambda x: fast(x) + 1, lambda x: fast(fast(x))):
+        jnp.ones((3, 8)) + 1  # so that this operation is compiled
+        fast.clear_cache()
+        explanation = first_call(function, jnp.ones((3, 8)))
+        assert explanation.graph_count == 1
+        (found,) = explanation.fallbacks
+        assert "Only parts" in found.reason
+
+
+def test_a_callback_is_code_in_python():
+    def printed(x):
+        jax.debug.print("{}", x[0, 0])
+        return x * 2
+
+    fast = jax.jit(printed)
+    (found,) = first_call(fast, X).fallbacks
+    assert found.file == __file__
+    assert JAX.runs_compiled(lambda: fast(X))
+
+
+def test_what_is_computed_while_compiling_and_what_is_copied_is_counted():
+    table = jnp.arange(8.0)
+    folded = first_call(jax.jit(lambda x: x * jnp.tanh(table * 2)), X).program
+    assert (folded.steps, folded.folded, folded.copies) == (1, 2, 0)
+    copied = first_call(jax.jit(lambda x, y: (x * 2, y)), X, X).program
+    assert (copied.steps, copied.copies) == (1, 1)  # XLA copies an argument that is a result
+    net = nnx.Linear(8, 2, rngs=nnx.Rngs(0))
+    returned = first_call(partial(nnx.jit(lambda net, x: net(x)), net), X)
+    assert returned.program.copies == 2  # nnx.jit returns what the module holds
+
+
+def test_switched_off_or_not_reached_no_compiled_code_runs():
+    fast = jax.jit(lambda x: jnp.tanh(x * 2) + 1)
+
+    def never(x):
+        return fast(x) if x.ndim > 5 else x + 1
+
+    assert JAX.runs_compiled(lambda: never(X)) is False
+    assert JAX.why_not_compiled(never) == "This call doesn't reach what is compiled: <lambda>."
+    with jax.disable_jit():
+        assert JAX.runs_compiled(lambda: fast(X)) is False
+        assert JAX.switched_off() == "jax_disable_jit"
+    assert JAX.runs_compiled(lambda: np.ones(3).sum()) is None
+
+
+def test_a_watch_ends_with_an_error_and_hears_one_thread_alone():
+    names = [(jax._src.pjit, "_run_python_pjit"), (jax._src.interpreters.pxla, LOWER)]
+    before = [getattr(module, name) for module, name in names]
+    with pytest.raises(StopIteration), JAX.first_call():
+        raise StopIteration
+    assert [getattr(module, name) for module, name in names] == before
+    assert jax._src.api._post_hook_state.value is None
+    with JAX.first_call() as compiled, ThreadPoolExecutor(1) as pool:
+        pool.submit(jax.jit(lambda x: x * 3), X).result()
+    assert compiled() is None
+
+
+CACHED = """
+import jax, jax.numpy as jnp
+jax.config.update("jax_compilation_cache_dir", {folder!r})
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+from d2lhybrid.frameworks import get
+from d2lhybrid.frameworks.jax import private
+JAX = get("jax")
+JAX.disk_cache_hits()
+with JAX.first_call() as compiled:
+    jax.jit(lambda x: jnp.tanh(x * 2) + 1)(jnp.ones(8))
+program = compiled().program
+print(JAX.disk_cache_hits() > 0, program.recorded, program.steps)
+"""
+
+
+def test_a_program_from_the_disk_is_known_and_watching_does_not_change_its_key(tmp_path):
+    watched = CACHED.format(folder=str(tmp_path))
+    plain, _with_block, _rest = watched.partition("with ")
+    python("-c", f"{plain}jax.jit(lambda x: jnp.tanh(x * 2) + 1)(jnp.ones(8))")
+    assert python("-c", watched).stdout.split() == ["True", "3", "1"]
+
+
+SMALLEST = {
+    "jit": (FAST, [X]),
+    "NumPy": (jax.jit(lambda x, y: x + y), [np.ones((4, 8)), np.ones(4)]),
+    "a pytree": (jax.jit(lambda weights, x: weights["w"] * x), [{"w": X}, X]),
+    "a text": (jax.jit(lambda x, how: x, static_argnames="how"), [X, "fast"]),
+    "weights bound": (partial(jax.jit(lambda weights, x: weights["w"] * x), {"w": X}), [X]),
+    "options": (jax.jit(doubled, compiler_options={"xla_embed_ir_in_executable": True}), [X]),
+    "donated": (jax.jit(doubled, donate_argnums=0), [X]),
+    "nnx.jit": (forward, [module, X]),
+    "a module bound": (partial(forward, module), [X]),
+    "a module's call": (Block(), [X]),
+    "a function that names it": (names_it, [X]),
+    "ahead of time": (FAST.lower(X).compile(), [X]),
+}
+
+
+@pytest.mark.parametrize(("function", "tensors"), SMALLEST.values(), ids=SMALLEST)
+def test_the_smallest_function_takes_the_same_arguments(function, tensors):
+    smallest = JAX.smallest(function, tensors)
+    smallest()
+    before = JAX.programs_compiled()
+    output = smallest()
+    assert JAX.programs_compiled() == before
+    first = next(leaf for leaf in jax.tree.leaves(tensors) if not isinstance(leaf, str))
+    assert float(output) == float(np.ravel(first)[0]) + 1
+
+
+def test_nothing_is_smallest_where_several_things_are_compiled_or_nothing_is_passed():
+    other = jax.jit(lambda x: x - 1)
+    assert JAX.smallest(lambda x: FAST(x) + other(x), [X]) is None
+    assert JAX.smallest(FAST, []) is None
+
+
+def test_what_comes_before_compiled_code_has_the_conversion_of_arguments_in_it():
+    fast = jax.jit(lambda x: jnp.sin(x).sum())
+    array = np.ones(2**21, np.float32)
+    tensor = jnp.asarray(array)
+    converting, entering = (
+        JAX.seconds_before(lambda given=given: fast(given), JAX.smallest(fast, [given]))
+        for given in (array, tensor)
+    )
+    assert converting > 2 * entering
+
+
+def hint_of(function, *args):
+    with pytest.raises((TypeError, jax.errors.ConcretizationTypeError)) as raised:
+        jax.jit(function)(*args)
+    return JAX.hint(raised.value)
+
+
+def test_the_hint_for_an_if_on_an_array_does_not_make_it_static():
+    def f(x):
+        return jnp.where(x > 0, x, 0) if x.sum() > 0 else x
+
+    hint = hint_of(f, X)
+    assert "jnp.where or jax.lax.cond" in hint
+    assert "If an argument that is a Python number decides, make it static" in hint
+    assert "An array can't be static" in hint_of(lambda x: x * int(x[0, 0]), X)
+    assert hint_of(lambda x: x @ jnp.ones(3), X) == ""
 
 
 def test_an_explanation_counts_and_names_what_a_function_calls():

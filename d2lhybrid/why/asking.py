@@ -1,0 +1,206 @@
+"""What is asked after the rounds, within a second: see ``d2lhybrid.why``.
+
+Measuring has read the counters, and the first call of each row has noted what it compiled. What is
+left: one more call that is watched, why a call compiles again, the graphs in numbers, and what a
+call spends before compiled code begins. A question that fails has no answer, nothing is compiled
+a second time, and nothing is printed.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from time import monotonic, perf_counter
+from typing import TypeVar
+
+from d2lhybrid.core.i18n import gettext as _, noop as N_
+from d2lhybrid.core.interrupts import LimitExceeded, call_within
+from d2lhybrid.core.output import quiet, silent
+from d2lhybrid.display.progress import show_status
+from d2lhybrid.experiment.rows import Row, Rows
+from d2lhybrid.experiment.sampler import Sampler
+from d2lhybrid.frameworks import framework_of_call
+from d2lhybrid.frameworks.base import Framework
+from d2lhybrid.frameworks.failures import is_users
+from d2lhybrid.graphs.explanation import Explanation
+from d2lhybrid.why.facts import Facts
+from d2lhybrid.why.rules import compiles_again
+
+SECONDS = 1.0  # that all questions may take together
+LIKE_THE_FIRST = 0.5  # of the first call: a call that takes as long may compile as well
+CALLS_OF_AN_OPERATION = 20  # of which the quickest counts
+
+_logger = logging.getLogger(__name__)
+Answer = TypeVar("Answer")
+
+
+def ask(
+    samplers: Mapping[str, Sampler],
+    rows: Rows,
+    *,
+    seconds: float = SECONDS,
+    progress: bool | None = None,
+    clock: Callable[[], float] = monotonic,
+) -> dict[str, Facts]:
+    """Facts of each row that is compiled, by label: the recommended one first, then the baseline.
+
+    An interrupt ends it with what has been answered.
+
+    Args:
+        samplers: by label, what was measured.
+        rows: what came of it.
+        seconds: for all questions together, by `clock`.
+        progress: say that it is done; None does so where the standard error is a terminal.
+    """
+    time = _Time(clock() + seconds, clock)
+    baseline = _Subject(samplers[rows.baseline.label], rows.baseline)
+    in_order = sorted(rows.measured, key=lambda row: (not row.is_best, row is not rows.baseline))
+    found: dict[str, Facts] = {}
+    with suppress(KeyboardInterrupt), show_status(N_("finding out why"), progress):
+        for row in in_order:
+            subject = _Subject(samplers[row.label], row)
+            if row.role == "reference" or subject.framework is None:
+                continue
+            time.is_over = False
+            if subject.is_compiled or compiles_again(row):
+                facts = _facts(subject, baseline, time)
+                found[row.label] = replace(facts, is_cut_short=time.is_over)
+            elif row is not rows.baseline and (facts := _passed_by(subject, time)):
+                found[row.label] = facts
+    return found
+
+
+class _Subject:
+    """What a row has measured: the callable, its framework, and what its first call compiled."""
+
+    def __init__(self, sampler: Sampler, row: Row) -> None:
+        target = sampler.target
+        self.row, self.run, self.function = row, sampler.call_apart, sampler.function
+        self.tensors = [*target.args, *target.kwargs.values()]
+        self.explanation: Explanation | None = None
+        frameworks = sampler.waits_for if len(sampler.waits_for) == 1 else ()
+        self.framework: Framework | None = next(iter(frameworks), None)
+        for framework, compiled in sampler.compiled.items():
+            if self.framework in (None, framework) and (explanation := compiled()):
+                self.framework, self.explanation = framework, explanation
+        if self.framework is None:
+            self.framework = framework_of_call(self.function, target.args, target.kwargs)
+
+    @property
+    def is_compiled(self) -> bool:
+        """Is it, as far as one can see, or as its first call has compiled a program?"""
+        if self.framework is None:
+            return False
+        return self.explanation is not None or self.framework.is_compiled(self.function)
+
+
+@dataclass
+class _Time:
+    """The time there is for questions, until `end` by `clock` or an interrupt."""
+
+    end: float
+    clock: Callable[[], float]
+    is_over: bool = False  # did a question find too little of it?
+
+    def answer(self, ask: Callable[[], Answer]) -> Answer | None:
+        """The answer to a question; None if it fails, or if the time ends."""
+        left = self.end - self.clock()
+        if left <= 0:
+            self.is_over = True
+            return None
+        in_main_thread = threading.current_thread() is threading.main_thread()
+        with quiet():
+            try:
+                with silent(prints=True):
+                    return call_within(left if in_main_thread else None, ask)
+            except (KeyboardInterrupt, LimitExceeded):
+                self.end, self.is_over = self.clock(), True
+            except Exception:  # nothing that is asked may lose what was measured
+                _logger.debug("a question failed", exc_info=True)
+        return None
+
+
+def _facts(subject: _Subject, baseline: _Subject, time: _Time) -> Facts:
+    """What is observed of a row."""
+    framework, function, run = subject.framework, subject.function, subject.run
+    assert framework is not None
+    if setting := framework.switched_off():
+        text = _("{setting} switches the compiler off.")
+        return Facts(runs_compiled=False, why_not=text.format(setting=setting))
+    runs_compiled = time.answer(lambda: framework.runs_compiled(run))
+    if runs_compiled is False:
+        why_not = time.answer(lambda: framework.why_not_compiled(function))
+        return Facts(runs_compiled=False, why_not=why_not or "")
+    facts = Facts(runs_compiled=runs_compiled)
+    if compiles_again(subject.row) or _is_like_the_first(subject.row):
+        facts = replace(facts, again=time.answer(lambda: framework.compiled_again(run)))
+    if facts.again is None and not compiles_again(subject.row):
+        facts = replace(facts, before_seconds=_before(subject, framework, time))
+    if subject.explanation is not None:
+        facts = _with_graphs(facts, subject.explanation, time)
+        if baseline.framework is framework and not baseline.is_compiled:
+            facts = _with_eager_operations(facts, subject, framework, time)
+    return facts
+
+
+def _passed_by(subject: _Subject, time: _Time) -> Facts | None:
+    """That no compiled code runs, of what its framework passes by whatever the user does."""
+    framework, function = subject.framework, subject.function
+    assert framework is not None
+    why_not = time.answer(lambda: framework.why_not_compiled(function))
+    if not why_not or time.answer(lambda: framework.runs_compiled(subject.run)):
+        return None
+    return Facts(runs_compiled=False, why_not=why_not)
+
+
+def _is_like_the_first(row: Row) -> bool:
+    return row.latency.seconds >= LIKE_THE_FIRST * (row.first_seconds or 0.0)
+
+
+def _before(subject: _Subject, framework: Framework, time: _Time) -> float | None:
+    def ask() -> float | None:
+        smallest = framework.smallest(subject.function, subject.tensors)
+        return framework.seconds_before(subject.run, smallest)
+
+    return time.answer(ask)
+
+
+def _with_graphs(facts: Facts, explanation: Explanation, time: _Time) -> Facts:
+    """How many graphs there are, where they end, and what they come to in numbers."""
+    own = tuple(finding for finding in explanation.breaks if is_users(finding.file))
+    program = time.answer(lambda: explanation.program)
+    graphs = explanation.graphs() if program else ()
+    return replace(
+        facts,
+        graphs=explanation.graph_count,
+        breaks=own,
+        breaks_inside=len(explanation.breaks) - len(own),
+        in_python=explanation.fallbacks,
+        program=program,
+        layout=next((graph.layout for graph in graphs if graph.layout), ""),
+    )
+
+
+def _with_eager_operations(
+    facts: Facts, subject: _Subject, framework: Framework, time: _Time
+) -> Facts:
+    """How many operations the eager baseline starts, and what the quickest takes."""
+    explanation = subject.explanation
+    if explanation is None or facts.program is None:
+        return facts
+    return replace(
+        facts,
+        eager_operations=time.answer(lambda: framework.eager_operations(explanation)),
+        eager_operation_seconds=time.answer(lambda: _quickest(framework.eager_operation())),
+    )
+
+
+def _quickest(operation: Callable[[], object]) -> float:
+    """Seconds of the quickest of some calls."""
+    times = []
+    for _turn in range(CALLS_OF_AN_OPERATION):
+        start = perf_counter()
+        operation()
+        times.append(perf_counter() - start)
+    return min(times)

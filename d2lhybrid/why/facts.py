@@ -1,0 +1,45 @@
+"""What is observed of a compiled variant, as plain data; ``text`` makes one line of it."""
+
+from dataclasses import dataclass
+
+from d2lhybrid.graphs.explanation import Finding
+from d2lhybrid.graphs.program import Program
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Of one variant, what was observed; None, or empty, is what isn't known."""
+
+    # Did compiled code run in the one call that was watched? And if not, why, as a sentence.
+    runs_compiled: bool | None = None
+    why_not: str = ""
+    # How many graphs the first call compiled. Where a graph ends because Python runs a step, in the
+    # reader's files, and how often in the framework's own. Code that runs in Python altogether.
+    graphs: int | None = None
+    breaks: tuple[Finding, ...] = ()
+    breaks_inside: int = 0
+    in_python: tuple[Finding, ...] = ()
+    # Why another call compiled a program, in the framework's own words.
+    again: Finding | None = None
+    # The graphs, counted, and the memory layout that the compiler chose, in a word.
+    program: Program | None = None
+    layout: str = ""
+    # What a call spends before compiled code begins, converting arguments included.
+    before_seconds: float | None = None
+    # How many operations the eager baseline starts at least, and what the quickest of all takes.
+    eager_operations: int | None = None
+    eager_operation_seconds: float | None = None
+    # Did the time for asking end before all was asked?
+    is_cut_short: bool = False
+
+    @property
+    def eager_seconds(self) -> float | None:
+        """What Python and the framework take at least in a call of the eager baseline."""
+        if self.eager_operations is None or self.eager_operation_seconds is None:
+            return None
+        return self.eager_operations * self.eager_operation_seconds
+
+    @property
+    def is_whole(self) -> bool:
+        """Is a call one graph, with nothing of it left to Python?"""
+        return self.graphs == 1 and not (self.breaks or self.breaks_inside or self.in_python)

@@ -1,0 +1,152 @@
+"""The facts of a row in one line, and as plain data for programs that compare them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from d2lhybrid.core.i18n import count, gettext as _, listed, names, ngettext
+from d2lhybrid.display.table import seconds
+from d2lhybrid.experiment.rows import Row
+from d2lhybrid.graphs.explanation import Finding
+from d2lhybrid.why.facts import Facts
+
+
+def avoided(row: Row, baseline: Row) -> float | None:
+    """Seconds of Python and the framework that a faster row avoids at least; None if not known.
+
+    It is no more than what the row saves, and what eager code spends on them no more than its call.
+    """
+    facts = row.facts
+    saved = baseline.latency.seconds - row.latency.seconds
+    if facts is None or facts.eager_seconds is None or saved <= 0:
+        return None
+    if facts.eager_seconds > baseline.latency.seconds:
+        return None
+    return min(saved, max(0.0, facts.eager_seconds - (facts.before_seconds or 0.0)))
+
+
+def line(row: Row, baseline: Row) -> str:
+    """The facts of a row, always in the same order; empty if nothing is known."""
+    facts = row.facts
+    if facts is None:
+        return ""
+    # Translators: {label} names a variant; {facts} are the phrases below, such as "compiled once".
+    text = _("{label}: {facts}.")
+    said = listed(filter(None, map(names, _groups(row, facts, baseline))))
+    return text.format(label=row.label, facts=said) if said else ""
+
+
+def _groups(row: Row, facts: Facts, baseline: Row) -> Iterator[list[str]]:
+    """Phrases that belong together: how it was compiled, what became of it, what it costs."""
+    if facts.runs_compiled is False:
+        yield [_("no compiled code ran (one call watched)")]
+        return
+    yield [*_compiled(row), *_whole(facts)]
+    yield [*_program(facts)]
+    yield [*_times(row, facts, baseline)]
+    if facts.is_cut_short:
+        yield [_("there was no time to find out more")]
+
+
+def _compiled(row: Row) -> Iterator[str]:
+    first, later = row.first_compilations, row.later_compilations
+    if row.build_seconds is not None:
+        yield _("compiled ahead of time")
+    elif first and not later:
+        text = ngettext("compiled once", "{n} programs compiled in the first call", first)
+        yield text.format(n=count(first))
+    elif first == 0 and not later:
+        yield _("compiled before it was measured")
+    if later:
+        text = ngettext(
+            "{n} program compiled in {calls} calls after the first",
+            "{n} programs compiled in {calls} calls after the first",
+            later,
+        )
+        yield text.format(n=count(later), calls=count(row.later_calls))
+
+
+def _whole(facts: Facts) -> Iterator[str]:
+    if facts.is_whole:
+        yield _("whole")
+    elif facts.graphs:
+        yield ngettext("{n} graph", "{n} graphs", facts.graphs).format(n=count(facts.graphs))
+    if facts.breaks:
+        n = len(facts.breaks)
+        yield ngettext("{n} graph break", "{n} graph breaks", n).format(n=count(n))
+    if facts.breaks_inside:
+        text = ngettext(
+            "{n} graph break in the framework's own code",
+            "{n} graph breaks in the framework's own code",
+            facts.breaks_inside,
+        )
+        yield text.format(n=count(facts.breaks_inside))
+    if facts.in_python:
+        yield _("part of it in Python")
+
+
+def _program(facts: Facts) -> Iterator[str]:
+    program = facts.program
+    if program is None:
+        return
+    recorded = ngettext("{n} operation", "{n} operations", program.recorded)
+    if program.control_flow:
+        text = _("{operations} recorded, with loops or branches whose steps aren't counted")
+        yield text.format(operations=recorded.format(n=count(program.recorded)))
+        return
+    text = ngettext("{operations} in {n} step", "{operations} in {n} steps", program.steps)
+    operations = recorded.format(n=count(program.recorded))
+    in_steps = text.format(operations=operations, n=count(program.steps))
+    if program.contractions:
+        calls = ngettext("{n} call of a library", "{n} calls of libraries", program.contractions)
+        # Translators: such as "25 operations in 15 steps (6 calls of libraries)"
+        text = _("{steps} ({calls})")
+        in_steps = text.format(steps=in_steps, calls=calls.format(n=count(program.contractions)))
+    yield in_steps
+    if program.folded:
+        yield _("{n} computed while compiling").format(n=count(program.folded))
+    if program.copies:
+        text = ngettext("{n} copy besides", "{n} copies besides", program.copies)
+        yield text.format(n=count(program.copies))
+    if facts.layout:
+        yield _("memory layout {layout}").format(layout=facts.layout)
+
+
+def _times(row: Row, facts: Facts, baseline: Row) -> Iterator[str]:
+    if facts.before_seconds is not None and facts.before_seconds < row.latency.seconds:
+        text = _("{before} of {time} before compiled code begins")
+        times = {"before": facts.before_seconds, "time": row.latency.seconds}
+        yield text.format(**{name: seconds(value) for name, value in times.items()})
+    less = avoided(row, baseline)
+    if less and row.latency.shown_verdict == "faster":
+        text = _("at least {avoided} of the {saved} saved are overhead of Python and the framework")
+        saved = baseline.latency.seconds - row.latency.seconds
+        yield text.format(avoided=seconds(less), saved=seconds(saved))
+
+
+def counts(row: Row) -> dict[str, Any]:
+    """The facts without times, as plain data for programs that compare what was found."""
+    facts = row.facts
+    if facts is None:
+        return {}
+    program = facts.program
+    known = {
+        "runs_compiled": facts.runs_compiled,
+        "first_compilations": row.first_compilations,
+        "graphs": facts.graphs,
+        "breaks": None if facts.graphs is None else len(facts.breaks),
+        "breaks_inside": None if facts.graphs is None else facts.breaks_inside,
+        "recorded": program and program.recorded,
+        "steps": program and program.steps,
+        "library_calls": program and program.contractions,
+        "folded": program and program.folded,
+        "copies": program and program.copies,
+        "is_cut_short": facts.is_cut_short or None,
+    }
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def in_one_line(finding: Finding) -> str:
+    """The place in the reader's code, and the first line of the framework's reason."""
+    place, _newline, reason = str(finding).partition("\n")
+    reason = reason.partition("\n")[0]
+    return f"{place} – {reason}" if reason else place

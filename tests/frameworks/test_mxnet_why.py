@@ -1,0 +1,174 @@
+"""What MXNet says of a call: what it compiled, whether compiled code ran, what comes before it."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+from models import mxnet_model
+
+from d2lhybrid import compare, import_mxnet
+from d2lhybrid.frameworks import get
+
+mx = import_mxnet()
+nn, MXNET = mx.gluon.nn, get("mxnet")
+
+
+class Plain(mx.gluon.Block):
+    """A plain Block around another one: ``hybridize()`` reaches the inner one alone."""
+
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x):
+        return self.inner(x) * 2
+
+
+class Undercover(mx.gluon.HybridBlock):
+    def forward(self, x):
+        return -x
+
+
+def first_call(run):
+    with MXNET.first_call() as compiled:
+        run()
+    return compiled()
+
+
+def hybridized(**options):
+    net, x = mxnet_model()
+    net.hybridize(**options)
+    return net, x
+
+
+@pytest.mark.parametrize("options", [{}, {"static_alloc": True, "static_shape": True}])
+def test_the_first_call_compiles_and_no_later_one(options):
+    net, x = hybridized(**options)
+    found = first_call(lambda: net(x))
+    assert (found.graph_count, found.fallbacks, found.program.recorded) == (1, (), 3)
+    assert (found.program.steps, found.program.contractions) == (3, 2)
+    assert MXNET.eager_operations(found) == 3
+    assert first_call(lambda: net(x)) is None
+    assert first_call(lambda: mxnet_model()[0](x)) is None  # eager, and its shapes are inferred
+
+
+def test_what_a_library_rewrites_is_counted_from_what_was_recorded():
+    net, x = mxnet_model()
+    found = first_call(lambda: (net.optimize_for(x, backend="MKLDNN"), net(x)))
+    assert (found.program.recorded, found.program.steps) == (3, 2)
+
+
+def test_each_call_of_a_graph_counts():
+    net, x = hybridized()
+    net(x)
+    loss = mx.gluon.loss.L2Loss()
+    loss.hybridize()
+    found = first_call(lambda: loss(net(x), net(x)))  # only the loss is compiled here
+    assert found.graph_count == 3
+    assert found.program.contractions == 4
+
+
+def test_a_graph_that_the_call_removes_again_was_compiled():
+    net, x = hybridized()
+    found = first_call(lambda: (net(x), net.hybridize()))
+    assert found.program.recorded == 3
+
+
+def test_python_around_one_graph_is_part_of_the_call():
+    net, x = mxnet_model()
+    around = Plain(net)
+    around.hybridize()
+    found = first_call(lambda: around(x))
+    assert found.graph_count == 1
+    assert [one.reason for one in found.fallbacks] == ["Plain(Block).forward"]
+    assert found.fallbacks[0].file == __file__
+
+
+def test_nothing_of_the_first_call_stays_in_memory():
+    net, x = mxnet_model()
+    between = []
+
+    def run():
+        h = net[0](x)
+        between.append(weakref.ref(h))
+        net[1](h)
+
+    for layer in net:
+        layer.hybridize()
+    with MXNET.first_call() as compiled:
+        run()
+    gc.collect()
+    assert between[0]() is None
+    assert compiled().program.recorded == 3
+
+
+def test_another_thread_and_an_error_leave_gluon_as_it_was():
+    kinds = (mx.gluon.Block, mx.gluon.HybridBlock)
+    before = [dict(vars(kind)) for kind in kinds]
+    net, x = hybridized()
+    with pytest.raises(ZeroDivisionError), MXNET.first_call():
+        net(x)
+        1 / 0  # noqa: B018
+    assert [dict(vars(kind)) for kind in kinds] == before
+
+
+def test_whether_compiled_code_runs():
+    (fast, x), (net, _x) = hybridized(), mxnet_model()
+    holder = {"net": fast}
+    assert MXNET.runs_compiled(lambda: fast(x))
+    assert MXNET.runs_compiled(lambda: holder["net"](x) + 1)
+    assert not MXNET.runs_compiled(lambda: net(x))
+
+
+def test_why_no_compiled_code_runs():
+    net, _x = mxnet_model()
+    plain, undercover = Plain(Plain(len)), Undercover()
+    undercover.hybridize()
+    said = MXNET.why_not_compiled(plain)
+    assert said.startswith("hybridize() passes Plain by")
+    assert said.endswith("a plain Block cannot be hybridized; use HybridBlock.")
+    assert "Undercover defines forward" in MXNET.why_not_compiled(lambda x: undercover(x))
+    assert MXNET.is_compiled(undercover)  # the user thinks so
+    assert MXNET.why_not_compiled(net) == MXNET.why_not_compiled(len) == ""
+    net.hybridize()
+    assert "never reaches HybridSequential" in MXNET.why_not_compiled(lambda x: net or x)
+
+
+def test_a_row_that_hybridize_passes_by_is_told_so():
+    eager, fast, x = Undercover(), Undercover(), mx.nd.ones((2, 2))
+    fast.hybridize()
+    c = compare({"eager": eager, "hybridized": fast}, x, time_limit=0.2, progress=False)
+    assert "no compiled code ran" in str(c.why("hybridized"))
+    assert "apparently isn't compiled" in str(c.why("eager"))
+
+
+def test_what_comes_before_compiled_code_is_a_part_of_the_call():
+    net, x = hybridized(static_alloc=True)
+    history = np.ones((2000, 8))
+
+    def converting():
+        return net(mx.nd.array(history)[-1:])
+
+    for run in (lambda: net(x), converting):
+        run()
+    direct = MXNET.seconds_before(lambda: net(x), MXNET.smallest(net, [x]))
+    with_conversion = MXNET.seconds_before(converting, MXNET.smallest(net, [x]))
+    assert 0 < direct < with_conversion
+    assert MXNET.seconds_before(lambda: x + 1, None) is None
+
+
+def test_the_smallest_is_hybridized_with_the_same_options():
+    net, x = mxnet_model()
+    around = lambda x: net(x) + 1  # noqa: E731
+    assert MXNET.smallest(net, [x]) is MXNET.smallest(around, [x]) is None
+    net.hybridize(static_alloc=True, static_shape=True, inline_limit=3)
+    for model in (net, around):
+        smallest = MXNET.smallest(model, [x])
+        assert smallest.func._flags == net._flags
+        assert smallest().asnumpy().tolist() == [x.asnumpy().ravel()[0] + 1]
+        assert MXNET.runs_compiled(smallest)
+    net.hybridize(False)
+    for layer in net:
+        layer.hybridize()
+    assert MXNET.smallest(net, [x]) is None  # of several apart
