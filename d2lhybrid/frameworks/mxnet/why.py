@@ -247,7 +247,7 @@ def smallest(function: Function, tensors: Sequence[Any]) -> Function | None:
     if len(graphs) != 1 or not arrays:
         return None
     (block,) = graphs
-    one = AddOne()
+    one: Any = AddOne()
     one.hybridize(True, **{**dict(block._flags), **block._backend_opts, "backend": block._backend})
     return partial(one, arrays[0].reshape((-1,))[0:1])  # to pass more takes no longer
 
