@@ -6,7 +6,7 @@ The networks of the chapters at batch 1, each compared in a fresh process in whi
 has one thread. The first load is 0: its ratios are the true ones. Beside busy processes, the ratio
 is that of *all* rounds, also of those in which other programs held a thread up, with the interval
 of their median. A *distortion* is how many times too large or too small such a ratio is. Below the
-table is the largest of each framework. Times 1.25 it is the framework's bound in ``BUSY_BOUNDS``
+table is the largest of each framework. Times 1.25 it is the framework's ``busy_bound``
 (d2lhybrid/experiment/verdict.py), up to which `compare` believes no ratio of a busy machine.
 
 It goes on where it was interrupted. Compilers keep what they compile in one folder for all runs.

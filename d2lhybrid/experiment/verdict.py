@@ -7,13 +7,10 @@ from collections.abc import Iterable, Sequence
 from math import log
 
 from d2lhybrid.core.stats import FEWEST, MARGIN, Estimate
+from d2lhybrid.frameworks import known
+from d2lhybrid.frameworks.base import Framework
 
 PLAIN = 2.0  # times as fast, or as long, that each of a few has to say
-# By framework, how many times too large or too small a ratio may be that was measured with one
-# thread while other programs held it up: 1.25 times the largest distortion that
-# benchmarks/distortion.py has found (README.md there). A call of PyTorch runs in the thread that
-# made it. The others hand work to another thread, which waits for a core at each handover.
-BUSY_BOUNDS = {"torch": 1.6, "mxnet": 2.5, "tensorflow": 3.9, "jax": 9.5}
 
 
 def decide_verdict(interval: Estimate, floor: float, margin: float = MARGIN) -> str:
@@ -36,14 +33,15 @@ def decide_verdict(interval: Estimate, floor: float, margin: float = MARGIN) -> 
     return "undecided"
 
 
-def busy_bound(frameworks: Iterable[str]) -> float:
-    """The bound where these frameworks compute; the largest of all for one that isn't known.
+def busy_bound(names: Iterable[str]) -> float:
+    """The largest ``busy_bound`` of these frameworks; that of one that isn't known if there is none.
 
-    >>> busy_bound(["torch"]), busy_bound(["torch", "mine"])
+    >>> busy_bound(["torch"]), busy_bound([])
     (1.6, 9.5)
     """
-    largest = max(BUSY_BOUNDS.values())
-    return max((BUSY_BOUNDS.get(name, largest) for name in frameworks), default=largest)
+    bounds = {framework.name: framework.busy_bound for framework in known()}
+    unknown = Framework.busy_bound
+    return max((bounds.get(name, unknown) for name in names), default=unknown)
 
 
 def decide_while_busy(low: float, high: float) -> str:

@@ -57,6 +57,10 @@ class Framework(ABC):
     companions: ClassVar[tuple[str, ...]] = ()
     # A function that makes a tensor of an array or a number, as users write it.
     converter: ClassVar[str] = ""
+    # How many times too large or too small a ratio may be that was measured with one thread while
+    # other programs held it up: 1.25 times the largest distortion that benchmarks/distortion.py has
+    # found (README.md there); of one that isn't known, as much as of any.
+    busy_bound: ClassVar[float] = 9.5
     # How users run a model without dropout, as code.
     inference: ClassVar[str] = "net.eval()"
     # What it writes and reads, by name, the best first; without importing it.

@@ -24,6 +24,7 @@ class JAX(FolderFramework):
     name = "jax"
     display = "JAX"
     converter = "jax.numpy.asarray"
+    busy_bound = 9.5
     order = 3
     formats = FORMATS
     # Read when JAX first uses a GPU, of which it would otherwise take three quarters of the memory.

@@ -25,6 +25,7 @@ class MXNet(FolderFramework):
     display = "MXNet"
     converter = "mx.nd.array"
     inference = "with autograd.predict_mode(): ..."
+    busy_bound = 2.5
     order = 9
     formats = FORMATS
 

@@ -26,6 +26,7 @@ class TensorFlow(FolderFramework):
     display = "TensorFlow"
     converter = "tf.convert_to_tensor"
     inference = "net(x, training=False)"
+    busy_bound = 3.9
     order = 2
     formats = FORMATS
     # TensorFlow reads its own when it first uses a GPU, of which it would otherwise take all the

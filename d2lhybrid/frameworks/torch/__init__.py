@@ -26,6 +26,7 @@ class PyTorch(FolderFramework):
     name = "torch"
     display = "PyTorch"
     converter = "torch.as_tensor"
+    busy_bound = 1.6
     order = 1
     formats = FORMATS
     conversions = frozenset({"tensor", "as_tensor", "asarray"})
