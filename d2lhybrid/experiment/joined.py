@@ -32,8 +32,6 @@ def join(
         reasons |= process.unavailable
     reasons_to_stop = {process.stopped for process in processes}
     longest = max(process.limit_needed or 0.0 for process in processes)
-    started = [process.compilers_started for process in processes]
-    names = dict.fromkeys(name for seconds in started for name in seconds)
     return Comparison(
         measurements=tuple(
             _measurement([process[label] for process in processes]) for label in labels
@@ -49,10 +47,6 @@ def join(
         stopped=stopped or ("limit" if "limit" in reasons_to_stop else "clear"),
         margin=first.margin,
         limit_needed=len(processes) * longest if longest else None,
-        compilers_started={
-            name: statistics.median(seconds[name] for seconds in started if name in seconds)
-            for name in names
-        },
         processes=tuple(process.release() for process in processes),
         experiment=experiment,
     )
@@ -74,6 +68,7 @@ def _measurement(measurements: Sequence[Measurement]) -> Measurement:
         build_seconds=median_of("build_seconds"),
         load_seconds=median_of("load_seconds"),
         first_seconds=statistics.median(m.first_seconds for m in measurements),
+        compiler_seconds=median_of("compiler_seconds"),
         times=_samples([m.times for m in measurements]),
         note="; ".join(dict.fromkeys(m.note for m in measurements if m.note)) or None,
         env=replace(
