@@ -1,10 +1,14 @@
 """What to use, by the rows of a comparison."""
 
+from math import prod
+
 from d2lhybrid.core.i18n import gettext as _, names, ngettext, noop as N_, sentences
 from d2lhybrid.core.reader import option
-from d2lhybrid.core.stats import FEWEST
-from d2lhybrid.display.table import NEVER, calls, percent, seconds
+from d2lhybrid.core.stats import FEWEST, Estimate
+from d2lhybrid.display.table import NEVER, percent, seconds
 from d2lhybrid.experiment.rows import Row, Rows
+
+HOUR = 3600.0  # seconds of calls, within which a cold start should pay off
 
 # By the verdict on the fastest alternative.
 _STAY = {
@@ -39,12 +43,15 @@ def advice(rows: Rows) -> str:
        is what the comparison would give without it. If the baseline is deprecated, the advice is
        never to stay with it. Another runtime is recommended like any variant; a second sentence
        says that it is one, and names what to use without it.
-    4. Among the variants that are faster than the baseline and pay off their cold start, the best
-       is the one with the highest ratio. The comparison cannot separate it from those whose
-       interval overlaps its interval, so of all these, use the one that pays off soonest.
+    4. Candidates are the variants that are faster than the baseline, not slower than it in a stream
+       of calls, and pay off their cold start: within an hour of calls if any does. The best is the
+       one with the highest gain: its ratio, times its ratio in a stream where that is another. The
+       comparison cannot separate it from those whose gain may be as high. Of all these, use one
+       that pays off at the first call, or else the plainest: the first in the comparison's order.
     5. If there is none, and it is undecided whether one is faster: measure longer, or in more
        processes if they differ by more than their rounds. If all that is known is that one is
-       faster in each of a few rounds or processes, the table says so, and that is all.
+       faster in each of a few rounds or processes, the table says so, and that is all. What lies
+       wholly below 1 isn't faster, even where the noise leaves open whether it is slower.
     6. Otherwise stay with the baseline: even the fastest alternative is slower or the same.
     """
     choice = _choice(rows)
@@ -70,12 +77,29 @@ def best(rows: Rows) -> Row | None:
 
 def _best_of(choice: list[Row]) -> Row | None:
     """The best of these by rule 4, if one is faster than the baseline and pays off."""
-    faster = [row for row in choice if row.pays_after not in (None, NEVER)]
-    if not faster:
-        return None
-    top = max(faster, key=lambda row: row.latency.ratio)
-    close = [row for row in faster if row.latency.interval[1] >= top.latency.interval[0]]
-    return min(close, key=lambda row: (row.pays_after, row is not top))
+    faster = [
+        row for row in choice if row.pays_after not in (None, NEVER) and not row.is_slower_in_stream
+    ]
+    soon = [row for row in faster if _seconds_to_pay(row) <= HOUR]
+    gains = [(row, _gain(row)) for row in soon or faster]
+    least = max(gains, key=lambda gain: gain[1][0], default=(None, (0.0, 0.0, 0.0)))[1][1]
+    close = [row for row, (_ratio, _low, high) in gains if high >= least]
+    return min(close, key=lambda row: row.calls_to_pay != "1", default=None)
+
+
+def _seconds_to_pay(row: Row) -> float:
+    """How long the calls take after which it has paid off its cold start."""
+    return (row.pays_after or 0.0) * row.latency.seconds
+
+
+def _gain(row: Row) -> Estimate:
+    """Its ratio, times its ratio in a stream of calls if that is another, and the ends of both."""
+    ratios = [row.latency, *filter(None, [row.stream])]
+    return (
+        prod(times.ratio for times in ratios),
+        prod(times.interval[0] for times in ratios),
+        prod(times.interval[1] for times in ratios),
+    )
 
 
 def _choice(rows: Rows) -> list[Row]:
@@ -84,18 +108,21 @@ def _choice(rows: Rows) -> list[Row]:
 
 
 def _is_undecided(row: Row) -> bool:
-    """Is it open whether this one is worth using, with no word on it from every round?"""
-    return row.pays_after is None and not row.latency.in_each
+    """Is it open whether this one is faster, with no word on it from every round?"""
+    is_open = row.pays_after is None and not row.latency.in_each
+    return is_open and not row.latency.is_not_faster
 
 
 def _use(row: Row, rows: Rows) -> str:
-    if row.pays_after == 1 and row.build_seconds:
+    if row.calls_to_pay == "1" and row.build_seconds:
         text = _(
             "Use {label}: it is {ratio} times as fast as {baseline} from the first call on; after "
             "{more} calls with its build of {build}."
         )
-    elif row.pays_after == 1:
+    elif row.calls_to_pay == "1":
         text = _("Use {label}: it is {ratio} times as fast as {baseline} from the first call on.")
+    elif not rows.cold_start_is_felt:  # so no column shows what there is to pay off
+        text = _("Use {label}: it is {ratio} times as fast as {baseline}.")
     elif row.build_seconds:
         text = _(
             "Use {label}: it is {ratio} times as fast as {baseline} and pays off its cold "
@@ -110,8 +137,8 @@ def _use(row: Row, rows: Rows) -> str:
         label=row.label,
         ratio=row.latency.shown_ratio,
         baseline=rows.baseline.label,
-        calls=calls(row.pays_after),
-        more=calls(row.pays_after_with_build),
+        calls=row.calls_to_pay,
+        more=row.calls_to_pay_with_build,
         build=seconds(row.build_seconds or 0.0),
     )
     return sentences(text, _about_runtime(row, rows)) if row.other_runtime else text
@@ -174,7 +201,15 @@ def _measure_longer(undecided: list[Row], rows: Rows) -> str:
 def _stay(choice: list[Row], rows: Rows) -> str:
     row = max(choice, key=lambda other: other.latency.ratio)
     fastest = max(rows.variants, key=lambda other: other.latency.ratio)
-    text = _((_STAY if row is fastest else _STAY_SUPPORTED)[row.latency.shown_verdict])
+    if row.latency.verdict == "faster":  # or it would have been used
+        text = _(
+            "Stay with {baseline}: {label} is faster if you wait for each call, and slower in a "
+            "stream of calls."
+        )
+    elif row.latency.shown_verdict == "undecided":
+        text = _("Stay with {baseline}: the fastest alternative, {label}, isn't faster.")
+    else:
+        text = _((_STAY if row is fastest else _STAY_SUPPORTED)[row.latency.shown_verdict])
     return text.format(
         baseline=rows.baseline.label,
         label=row.label,

@@ -76,8 +76,7 @@ class Comparison(Result, Mapping[str, Measurement]):
     `deprecated` the variants that their makers have deprecated, and `other_runtimes` those that run
     in a package other than the framework. `stopped` is 'clear', 'limit' or
     'interrupted'; `limit_needed` is the time limit, in seconds, that six rounds would have needed,
-    or None if there are six. `compilers_started` holds the seconds that it took to start a compiler
-    before the first variant, by its name, if this process had not started it yet.
+    or None if there are six.
 
     `processes` are the comparisons of the fresh processes, if any were asked for. Then sample i of
     every measurement is the median of process i, one-time costs are those of the first, and a
@@ -115,7 +114,6 @@ class Comparison(Result, Mapping[str, Measurement]):
     stopped: str
     margin: Seconds = stats.MARGIN
     limit_needed: Seconds | None = None
-    compilers_started: dict[str, Seconds] = field(default_factory=dict, hash=False)
     processes: "tuple[Comparison, ...]" = ()
     facts: dict[str, Facts] = field(default_factory=dict, hash=False)
     warnings: tuple[str, ...] = ()
@@ -362,8 +360,10 @@ class Comparison(Result, Mapping[str, Measurement]):
     def break_even(self, label: str, *, with_build: bool = False) -> float | None:
         """Calls after which this one has paid off its cold start.
 
-        A process pays for loading and for the first call; what is compiled ahead of time is built
-        once for all processes. It gains with each call that it waits for.
+        A process pays for starting the compiler, for loading and for the first call; what is
+        compiled ahead of time is built once for all processes. It gains with each call that it
+        waits for. If nobody timed how long the compiler takes to start (`lacks_compiler_start`),
+        this is the least number of calls.
 
         Args:
             label: the variant.
@@ -409,7 +409,6 @@ class Comparison(Result, Mapping[str, Measurement]):
             seed=self.seed,
             env=self.env,
             warnings=self.warnings,
-            compilers_started=self.compilers_started,
             circumstance=self.circumstance,
             took=self.took,
         )
@@ -427,6 +426,7 @@ class Comparison(Result, Mapping[str, Measurement]):
             deprecated=m.label in self.deprecated,
             other_runtime=m.label in self.other_runtimes,
             is_busy=self.is_busy(m.label),
+            has_stream="throughput" in self.metrics,
             times={
                 metric: self._times(m, metric)
                 for metric in METRICS
@@ -436,6 +436,9 @@ class Comparison(Result, Mapping[str, Measurement]):
             load_seconds=m.load_seconds,
             first_seconds=m.first_seconds,
             cold_seconds=m.cold_seconds,
+            compiler=m.compiler,
+            compiler_seconds=m.compiler_seconds,
+            lacks_compiler_start=m.lacks_compiler_start,
             pays_after=self.break_even(m.label) if is_variant else None,
             pays_after_with_build=self.break_even(m.label, with_build=True) if is_built else None,
             disk_cache_hit=m.disk_cache_hit,

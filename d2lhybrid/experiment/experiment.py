@@ -69,7 +69,6 @@ class Experiment:
     progress: bool | None = None
     rounds: Rounds = field(init=False)
     stopped: str = field(default="limit", init=False)  # why no more rounds were taken
-    compilers_started: Mapping[str, float] = field(default_factory=dict, init=False)
     circumstance: str = field(default="", init=False)  # a sentence for the result
     # A folder in which each label's first call keeps its programs apart; None: they keep theirs.
     cold_caches: Path | None = field(default=None, init=False)
@@ -103,8 +102,7 @@ class Experiment:
         self._prepare(is_alone=True)
         rule = StoppingRule(self.time_limit, self._is_narrow, EARLIEST, MOST_SAMPLES)
         self.stopped = self.rounds.run(rule, self.progress)
-        measured = self.measurement(self.baseline)
-        return replace(measured, compilers_started=dict(self.compilers_started))
+        return self.measurement(self.baseline)
 
     def measure_on(self, decided: Callable[[Comparison], bool], /) -> Comparison:
         """Take rounds until `decided` is true of the comparison, or until a claim's time is over.
@@ -144,7 +142,6 @@ class Experiment:
             stopped=self.stopped,
             margin=self.margin,
             limit_needed=rounds.limit_needed,
-            compilers_started=dict(self.compilers_started),
             facts=dict(self.facts),
             warnings=self.warnings,
             circumstance=self.circumstance,
@@ -181,12 +178,12 @@ class Experiment:
         self.rounds.prepare(self.time_limit, EARLIEST)
 
     def _start_compilers(self) -> None:
-        """Start what the callables need, so that no row pays for being the first to need it."""
-        functions = [sampler.target.function for sampler in self.rounds.samplers.values()]
-        started: dict[str, float] = {}
-        for framework in loaded():
-            started |= framework.start_compilers(functions)
-        self.compilers_started = started
+        """Start what each needs before any is called, so that each is billed for the same start."""
+        for sampler in self.rounds.samplers.values():
+            for framework in loaded():
+                name, took = framework.start_compiler(sampler.target.function)
+                if name:
+                    sampler.compiler, sampler.compiler_seconds = name, took
 
     def _separate_disk_caches(self, label: str) -> None:
         """Let no compiler find what it has compiled for another callable."""

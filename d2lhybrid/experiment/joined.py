@@ -47,7 +47,6 @@ def join(
         stopped=stopped or ("limit" if "limit" in reasons_to_stop else "clear"),
         margin=first.margin,
         limit_needed=len(processes) * longest if longest else None,
-        compilers_started=first.compilers_started,
         processes=tuple(process.release() for process in processes),
         experiment=experiment,
     )

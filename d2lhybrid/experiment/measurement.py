@@ -17,7 +17,7 @@ from d2lhybrid.core.i18n import count, gettext as _, ngettext, noop as N_, sente
 from d2lhybrid.display.table import percent, seconds, span
 from d2lhybrid.experiment.provenance import Environment, stamp
 
-VERSION = 6  # of the schema
+VERSION = 7  # of the schema
 # What is timed, and the words for it.
 METRICS = {
     "latency": N_("latency"),
@@ -165,7 +165,9 @@ class Measurement(Result):
     were joined: then sample i is the median of process i, one-time costs are those of the first
     process, and counts of later calls are sums.
 
-    `compilers_started`: as in a ``Comparison``, for a callable that was measured alone.
+    `compiler` is the name of the compiler that each process has to start for this callable, "" if
+    it needs none, and `compiler_seconds` what starting it took, which is no part of the first call.
+    It is None if nobody timed it, because the process had started it before.
 
     >>> from d2lhybrid import measure
     >>> result = measure(sum, range(1000), time_limit=0.2)
@@ -190,7 +192,8 @@ class Measurement(Result):
     first_compilations: int | None = None
     later_compilations: int | None = None
     later_calls: int = 0
-    compilers_started: dict[str, Seconds] = field(default_factory=dict, hash=False)
+    compiler: str = ""
+    compiler_seconds: Seconds | None = None
 
     def __repr__(self) -> str:
         low, high = span(*self.interval(), seconds)
@@ -239,12 +242,16 @@ class Measurement(Result):
                 compiled,
             )
             yield text.format(calls=count(self.later_calls), n=count(compiled))
-        for compiler, took in self.compilers_started.items():
-            text = _(
-                "Starting {compiler} took {time}, once per process. The first call doesn't "
-                "include it."
+        if self.compiler_seconds is not None:
+            text = _("Its cold start of {cold} includes {time} of starting {compiler}.")
+            yield text.format(
+                cold=seconds(self.cold_seconds),
+                time=seconds(self.compiler_seconds),
+                compiler=self.compiler,
             )
-            yield text.format(compiler=compiler, time=seconds(took))
+        elif self.compiler:
+            text = _("This is without starting {compiler}, which a fresh process also pays for.")
+            yield text.format(compiler=self.compiler)
         held_up = len(self.times.disturbed)
         if held_up and not self.times.is_busy(self.env):
             text = ngettext(
@@ -280,8 +287,16 @@ class Measurement(Result):
 
     @property
     def cold_seconds(self) -> float:
-        """What each process pays before the steady state: loading and the first call."""
-        return (self.load_seconds or 0.0) + self.first_seconds
+        """What a fresh process pays from the model to its first answer.
+
+        That is starting the compiler, if it was timed, loading, and the first call.
+        """
+        return (self.compiler_seconds or 0.0) + (self.load_seconds or 0.0) + self.first_seconds
+
+    @property
+    def lacks_compiler_start(self) -> bool:
+        """Does a fresh process pay more than `cold_seconds`, to start the compiler?"""
+        return bool(self.compiler) and self.compiler_seconds is None
 
     @property
     def page_fault_share(self) -> float | None:

@@ -9,7 +9,7 @@ from typing import Any
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import general, gettext as _, number, sentences
 from d2lhybrid.display import bars
-from d2lhybrid.display.table import NEVER, calls, percent, seconds
+from d2lhybrid.display.table import NEVER, percent, seconds
 from d2lhybrid.experiment import drawn, shown
 from d2lhybrid.experiment.comparison import MIME, Comparison
 from d2lhybrid.experiment.guessed import require_guesses
@@ -127,7 +127,7 @@ def _sentence(group: Group, row: Row) -> str:
         base=seconds(group.baseline.latency.seconds),
         margin=percent(group.margin),
         floor=percent(group.floor),
-        calls=calls(row.pays_after),
+        calls=row.calls_to_pay,
     )
 
 
@@ -158,6 +158,11 @@ def _template(row: Row, processes: int) -> str:
         return _(
             "{name}: it is undecided whether {label} is faster than {baseline}, because other "
             "programs held them up."
+        )
+    if times.is_not_faster:
+        return _(
+            "{name}: {label} isn't faster than {baseline}. The ratio lies between {low} and "
+            "{high}, with a noise floor of {floor}."
         )
     if isfinite(times.interval[1]):
         return _(

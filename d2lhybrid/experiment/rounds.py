@@ -317,6 +317,12 @@ def detect_async(sampler: Sampler) -> None:
     else:
         waits = wait - wait_for_nothing > AGREE * (call + wait)
         sampler.is_async = bool(sampler.may_return_early) or waits
+    leaves_work = sampler.is_async or sampler.has_side_effects
+    if sampler.is_on_host and not leaves_work:
+        # It computes with no framework, so no time of it may include a wait for one.
+        sampler.waits_for = ()
+        quickest = min(of_call for of_call, _wait, _for_nothing in times)
+        sampler.seconds = dict.fromkeys(sampler.seconds, max(quickest, stats.SHORTEST))
 
 
 def _is_at_work(sampler: Sampler) -> bool:

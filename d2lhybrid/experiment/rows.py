@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from d2lhybrid.core.i18n import gettext as _, ngettext, noop as N_, number
 from d2lhybrid.core.stats import FEWEST
+from d2lhybrid.display.table import NEVER, calls
 from d2lhybrid.experiment.provenance import Environment
 from d2lhybrid.why.facts import Facts
 
@@ -76,6 +77,11 @@ class Times:
         return in_words(inverse, 1 / self.while_busy if self.while_busy else None)
 
     @property
+    def is_not_faster(self) -> bool:
+        """Does the whole interval of the ratio lie below 1, whatever the noise?"""
+        return self.interval[1] < 1
+
+    @property
     def shown_verdict(self) -> str:
         """The verdict whose sign is shown: if there is none, what each of a few rounds says."""
         return self.in_each or self.verdict
@@ -88,7 +94,10 @@ class Row:
     `role` is 'baseline', 'variant' or 'reference'. An `other_runtime` isn't the framework.
     `pays_after` is the number of calls after which it has paid off its cold start, ``math.inf`` if
     it never does, None if that is not known; `pays_after_with_build` is the same with its build
-    counted, and None if nothing was built.
+    counted, and None if nothing was built. `compiler` is the one that a process has to start for
+    it; `compiler_seconds`, what that took, are part of `cold_seconds`. If they are not known, the
+    row `lacks_compiler_start`: then a cold start and what it takes to pay off are at least so much.
+    `has_stream` is true if the throughput says something of its own.
     `is_busy` is true if other programs held it up too often for a verdict. `page_fault_share` is
     the part of its time that new memory takes, None where nobody tells. `first_compilations` are
     the programs that its first call compiled, `later_compilations` those of the `later_calls`
@@ -101,11 +110,15 @@ class Row:
     other_runtime: bool = False
     is_best: bool = False
     is_busy: bool = False
+    has_stream: bool = False
     times: Mapping[str, Times] = field(default_factory=dict, hash=False)
     build_seconds: float | None = None
     load_seconds: float | None = None
     first_seconds: float | None = None
     cold_seconds: float | None = None
+    compiler: str = ""
+    compiler_seconds: float | None = None
+    lacks_compiler_start: bool = False
     pays_after: float | None = None
     pays_after_with_build: float | None = None
     disk_cache_hit: bool = False
@@ -122,6 +135,30 @@ class Row:
     def name(self) -> str:
         """The label as it is shown, with a word if it is deprecated or another runtime."""
         return named(self.label, self.deprecated, self.other_runtime)
+
+    @property
+    def stream(self) -> Times | None:
+        """Its times in a stream of calls if they say something of their own."""
+        return self.times["throughput"] if self.has_stream else None
+
+    @property
+    def is_slower_in_stream(self) -> bool:
+        """Is it slower than the baseline if calls aren't waited for one by one?"""
+        return self.stream is not None and self.stream.verdict == "slower"
+
+    @property
+    def calls_to_pay(self) -> str:
+        """`pays_after` as text, with "≥" if the cold start lacks a compiler's."""
+        return self._at_least(self.pays_after)
+
+    @property
+    def calls_to_pay_with_build(self) -> str:
+        """`pays_after_with_build` as text, alike."""
+        return self._at_least(self.pays_after_with_build)
+
+    def _at_least(self, count: float | None) -> str:
+        is_least = self.lacks_compiler_start and count not in (None, NEVER)
+        return f"≥ {calls(count)}" if is_least else calls(count)
 
     @property
     def latency(self) -> Times:
@@ -164,7 +201,6 @@ class Rows:
     seed: int
     env: Environment = field(hash=False)
     warnings: tuple[str, ...] = ()
-    compilers_started: Mapping[str, float] = field(default_factory=dict, hash=False)
     circumstance: str = ""
     took: float | None = None
 
@@ -186,6 +222,17 @@ class Rows:
     def not_run(self) -> list[Row]:
         """Those that were not, each with its reason."""
         return [row for row in self.rows if not row.times]
+
+    @property
+    def is_open(self) -> bool:
+        """Is a verdict that the table shows undecided?"""
+        verdicts = [
+            row.times[metric].shown_verdict
+            for row in self.variants
+            for metric in self.metrics
+            if metric in row.times
+        ]
+        return "undecided" in verdicts
 
     @property
     def has_interval(self) -> bool:

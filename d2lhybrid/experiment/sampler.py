@@ -35,6 +35,7 @@ from d2lhybrid.frameworks.variant import SelfTimed, TrainingStep
 from d2lhybrid.graphs.explanation import Explanation
 from d2lhybrid.timing import synchronize
 
+_HOST_VALUES = (np.generic, np.ndarray, bool, int, float, complex, str, bytes, type(None))
 STRETCH = 4  # the longer batch holds so many times the calls of the shorter
 
 
@@ -53,12 +54,16 @@ class Sampler:
     waits_for: tuple[Framework, ...] = ()  # whose devices have to be done with a call
     # May a call return before its output is there? None: the framework of the output is not known.
     may_return_early: bool | None = None
+    # Is the output numbers, arrays of NumPy or nothing, so that no framework need have computed it?
+    is_on_host: bool = False
     # Does a call leave work that waiting for its output leaves out, as a step of training does?
     has_side_effects: bool = False
     random: tuple[str, ...] = ()  # the kinds of layers that make the losses of its steps random
     is_async: bool = False  # does the work of a call go on when it has returned?
     notes: list[str] = field(default_factory=list)
     costs: ColdStart = field(default_factory=ColdStart)
+    compiler: str = ""  # that has to be started for it in each process
+    compiler_seconds: float | None = None  # that this took; None if nobody timed it
     disk_cache_hit: bool = False
     warmup_calls: int = 0
     # Programs that were compiled, None where nobody counts them, and in how many calls.
@@ -121,8 +126,9 @@ class Sampler:
     def _find_devices(self, output: Any) -> None:
         """Wait from now on for the output's framework; for all if it belongs to none.
 
-        A NumPy array is there when the call returns. If the output has a tensor of an unknown
-        library, a note says that nobody waits for it.
+        A NumPy array is there when the call returns. What returns numbers or nothing may have left
+        work to a device all the same; ``detect_async`` finds out whether it does. If the output has
+        a tensor of an unknown library, a note says that nobody waits for it.
         """
         framework, parts = find_framework(output), [leaf for _path, leaf in leaves(output)]
         unknown = [leaf for leaf in parts if not isinstance(leaf, np.ndarray)]
@@ -133,6 +139,7 @@ class Sampler:
             self.waits_for = (framework,)
         elif unknown or not parts:
             self.waits_for = loaded()
+            self.is_on_host = all(isinstance(leaf, _HOST_VALUES) for leaf in unknown)
             text = _(
                 "the clock didn't wait for the result: {kind} isn't a tensor of a supported "
                 "framework"
@@ -290,6 +297,8 @@ class Sampler:
             build_seconds=self.costs.build_seconds,
             load_seconds=self.costs.load_seconds,
             first_seconds=self.costs.first_seconds,
+            compiler=self.compiler,
+            compiler_seconds=self.compiler_seconds,
             disk_cache_hit=self.disk_cache_hit,
             times=times,
             inner_iterations=self.inner_iterations["latency"],

@@ -7,12 +7,21 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from d2lhybrid.core import stats
-from d2lhybrid.core.i18n import count, gettext as _, listed, ngettext, noop as N_, number, sentences
+from d2lhybrid.core.i18n import (
+    count,
+    gettext as _,
+    listed,
+    names,
+    ngettext,
+    noop as N_,
+    number,
+    sentences,
+)
 from d2lhybrid.core.reader import EXPLAIN, IN_FILE, option, typed
-from d2lhybrid.display.table import NEVER, UNKNOWN, Column, Table, calls, percent, seconds, span
+from d2lhybrid.display.table import NEVER, UNKNOWN, Column, Table, percent, seconds, span
 from d2lhybrid.experiment import undecided
 from d2lhybrid.experiment.advice import advice
-from d2lhybrid.experiment.measurement import METRICS
+from d2lhybrid.experiment.measurement import AGREE, METRICS
 from d2lhybrid.experiment.provenance import stamp
 from d2lhybrid.experiment.rows import VERDICTS, Row, Rows, Times, not_run, verdict_in_words
 from d2lhybrid.experiment.verdict import busy_bound
@@ -23,7 +32,9 @@ from d2lhybrid.why.rules import reason, reasons
 _BEST = "★"
 _ON_DISK = "†"
 _WHILE_BUSY = "‡"
+_COMPILER_RUNS = "§"
 NEW_MEMORY_SHARE = 0.1  # of a call's time, above which new memory is spoken of
+BELIEVABLE_SHARE = 0.75  # above which pages cost less in this call than where that was measured
 _STOPPED = {
     "limit": N_("It stopped at the time limit."),
     "interrupted": N_("Measuring was interrupted; these are the results so far."),
@@ -76,6 +87,8 @@ def comparison(rows: Rows) -> Page:
         *undecided.by_noise_or_few_rounds(rows),
         *_marks(rows),
         *_compilers(rows),
+        *_disagreeing(rows),
+        *_slower_in_a_stream(rows),
         *_new_memory(rows),
         *_notes(rows),
         *not_run(rows),
@@ -145,10 +158,73 @@ def _ranges_of_processes(rows: Rows) -> Iterator[str]:
 
 
 def _compilers(rows: Rows) -> Iterator[str]:
-    """What it took to start compilers, which is in no row."""
-    text = _("Starting {compiler} took {time}, once per process. No row includes it.")
-    for compiler, took in rows.compilers_started.items():
-        yield text.format(compiler=compiler, time=seconds(took))
+    """How much of a cold start it took to start a compiler, and which rows lack that."""
+    if not rows.cold_start_is_felt:
+        return
+    text = _("{label}: its cold start of {cold} includes {time} of starting {compiler}.")
+    for row in rows.measured:
+        if row.compiler_seconds is not None:
+            yield text.format(
+                label=row.name,
+                cold=seconds(row.cold_seconds or 0.0),
+                time=seconds(row.compiler_seconds),
+                compiler=row.compiler,
+            )
+    text = _(
+        "{mark}: without starting {compiler}, which this process had started before. A fresh "
+        "process pays for that as well."
+    )
+    for compiler in dict.fromkeys(row.compiler for row in rows if row.lacks_compiler_start):
+        yield text.format(mark=_COMPILER_RUNS, compiler=compiler)
+
+
+def _disagreeing(rows: Rows) -> Iterator[str]:
+    """Why a reader who divides two times of the table doesn't get the ratio beside them."""
+    disagreeing = [
+        row.name
+        for row in rows.measured
+        if row.role != "baseline"
+        and any(
+            times_disagree(row.times[metric], rows.baseline.times[metric])
+            for metric in rows.metrics
+            if metric in row.times
+        )
+    ]
+    if disagreeing:
+        text = _(
+            "{labels}: the times divided don't give the ratio, because ratios are taken within "
+            "each round, and times over all rounds. They come from different rounds."
+        )
+        if rows.processes:
+            text = _(
+                "{labels}: the times divided don't give the ratio, because ratios are taken within "
+                "each process, and times over all processes. They come from different processes."
+            )
+        yield text.format(labels=names(disagreeing))
+
+
+def times_disagree(times: Times, baseline: Times) -> bool:
+    """Does the baseline's time over this one's, as it is printed, lie outside the interval?"""
+    quotient = baseline.seconds / max(times.seconds, stats.SHORTEST)
+    low, high = times.interval
+    return not _rounded(low) <= _rounded(quotient) <= _rounded(high)
+
+
+def _rounded(ratio: float) -> float:
+    """To three digits, as ratios are printed."""
+    return float(f"{ratio:.3g}")
+
+
+def _slower_in_a_stream(rows: Rows) -> Iterator[str]:
+    """Which rows take longer if nobody waits for each call, which a reader takes for a mistake."""
+    text = _(
+        "{label}: calls that aren't waited for one by one take longer ({stream} instead of "
+        "{time}), so waiting for each is quicker here."
+    )
+    for row in rows.measured:
+        if row.stream and row.stream.seconds > (1 + AGREE) * row.latency.seconds:
+            stream, time = seconds(row.stream.seconds), seconds(row.latency.seconds)
+            yield text.format(label=row.name, stream=stream, time=time)
 
 
 def _new_memory(rows: Rows) -> Iterator[str]:
@@ -161,10 +237,13 @@ def _new_memory(rows: Rows) -> Iterator[str]:
         "{label}: up to {share} of its time goes into new memory, which each call gets from the "
         "system ({pages} page faults)."
     )
+    without_share = _("{label}: each call gets new memory from the system ({pages} page faults).")
     for row in rows.measured:
-        if (row.page_fault_share or 0.0) > NEW_MEMORY_SHARE:
-            share = percent(min(row.page_fault_share or 0.0, 1.0))
-            yield text.format(label=row.name, share=share, pages=count(round(row.page_faults or 0)))
+        share, pages = row.page_fault_share or 0.0, count(round(row.page_faults or 0))
+        if share > BELIEVABLE_SHARE:
+            yield without_share.format(label=row.name, pages=pages)
+        elif share > NEW_MEMORY_SHARE:
+            yield text.format(label=row.name, share=percent(share), pages=pages)
 
 
 def sweep(sizes: Sequence[float], comparisons: Sequence[Rows]) -> Page:
@@ -195,11 +274,11 @@ def uncertain(comparisons: Sequence[Rows]) -> str:
     """One line that says why times are uncertain, and what helps; empty where they are not.
 
     The machine is busy where other programs held the variants up, noisy where times vary so much
-    without any.
+    without any. Noise that leaves no verdict undecided is a detail, which the noise floor states.
     """
     if busy := undecided.by_load(comparisons):
         return busy
-    noisy = [rows for rows in comparisons if rows.noisy]
+    noisy = [rows for rows in comparisons if rows.noisy and rows.is_open]
     if noisy:
         text = _(
             "⚠ These times are noisy: the baseline differs from itself by up to {floor}. Raise "
@@ -321,13 +400,14 @@ def _pays_after_cell(row: Row) -> str:
     """The calls, then in parentheses what they would be with its build counted."""
     if row.role != "variant":
         return ""
-    with_build = f" ({calls(row.pays_after_with_build)})" if _shows_build(row) else ""
-    return calls(row.pays_after) + with_build
+    with_build = f" ({row.calls_to_pay_with_build})" if _shows_build(row) else ""
+    return row.calls_to_pay + with_build
 
 
 def _cold_start_cell(row: Row) -> str:
-    """Its seconds, and a mark if the compiler found the program on the disk."""
-    return seconds(row.cold_seconds or 0.0) + (f" {_ON_DISK}" if row.disk_cache_hit else "")
+    """Its seconds, and a mark if a fresh process, or one with empty caches, would pay more."""
+    marks = [_ON_DISK] * row.disk_cache_hit + [_COMPILER_RUNS] * row.lacks_compiler_start
+    return " ".join([seconds(row.cold_seconds or 0.0), *marks])
 
 
 def _marks(rows: Rows) -> Iterator[str]:
@@ -449,6 +529,8 @@ def _row_summary(row: Row, rows: Rows) -> dict[str, Any]:
         "high": _finite(high),
         "throughput_ratio": _finite(throughput.ratio) if is_queued else None,
         "cold": row.cold_seconds,
+        "compiler": row.compiler or None,
+        "compiler_seconds": row.compiler_seconds,
         "pays_after": _finite(row.pays_after),
         "pays_after_with_build": _finite(row.pays_after_with_build),
         "compilations_per_call": row.compilations_per_call,

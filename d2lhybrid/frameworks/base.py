@@ -161,13 +161,15 @@ class Framework(ABC):
 
     # Compilers, and what they keep on the disk
 
-    def start_compilers(self, functions: Sequence[Function]) -> Mapping[str, float]:
-        """Start the compilers that these functions need, as the first to use one would have to.
+    def start_compiler(self, function: Function) -> tuple[str, float | None]:
+        """Start the compiler that this function needs, as the first to use it would have to.
 
         Returns:
-            Seconds by the compiler's name, of those that this process had not started before.
+            The compiler's name, "" if it needs none, and the seconds that its start took in this
+            process, however long ago that was; None if nobody timed it, because other code had
+            started it.
         """
-        return {}
+        return "", None
 
     def disk_cache_hits(self) -> int:
         """How many programs its compilers have found on the disk in this process so far."""

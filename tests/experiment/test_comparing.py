@@ -458,8 +458,8 @@ class Compiling(Toy):
     def __init__(self):
         self.hits, self.folders = 0, []
 
-    def start_compilers(self, functions):
-        return {"Compiler": 2.0} if any(isinstance(f, DeferredBuild) for f in functions) else {}
+    def start_compiler(self, function):
+        return ("Compiler", 2.0) if isinstance(function, DeferredBuild) else ("", None)
 
     def disk_cache_hits(self):
         return self.hits
@@ -480,9 +480,12 @@ def test_compilers_are_started_before_the_first_row_and_a_program_from_the_disk_
         return m.function(1e-3)
 
     c = run(m, {"a": 1e-3, "b": DeferredBuild(find_on_disk)})
-    assert c.compilers_started == {"Compiler": 2.0}
+    assert [m.compiler for m in c.measurements] == ["", "Compiler"]
+    assert c["b"].cold_seconds == pytest.approx(2.0 + c["b"].first_seconds)
+    assert "b: its cold start of 2.00 s includes 2.00 s of starting Compiler." in str(c)
+    assert c.break_even("b") in (math.inf, None) or c.break_even("b") > 1000
     assert [row.disk_cache_hit for row in c.measurements] == [False, True]
-    assert run(m, {"a": 1e-3, "b": 1e-3}).compilers_started == {}
+    assert not run(m, {"a": 1e-3, "b": 1e-3})["b"].compiler
     again = replace(c.experiment)
     again.cold_caches = tmp_path
     again.run()

@@ -82,9 +82,12 @@ def test_uncertain_times_are_said_above_the_table_and_have_no_winner():
     )
     assert "★" not in said
     assert "Use b" not in said
-    noisy = comparison({"eager": 1e-3, "b": 1e-4}, noise=0.5)
+    noisy = comparison({"eager": 1e-3, "b": 1.1e-3}, noise=0.5)
     assert re.match(r"⚠ These times are noisy: .* up to \d+%", str(noisy))
-    assert "Use b" in str(noisy)  # ten times as fast is clear of any such noise
+    clear = comparison({"eager": 1e-3, "b": 1e-4}, noise=0.5)
+    assert clear.noisy
+    assert "⚠" not in str(clear)  # ten times as fast is clear of any such noise
+    assert "Use b" in str(clear)
     far = comparison({"eager": 1e-3, "b": 5e-4, "c": 9e-4}, busy=True)
     assert cells(far, "b")["verdict"] == "▲ faster ‡"
     assert re.fullmatch(r"at least 1\.2\d", cells(far, "b")["ratio"])

@@ -65,7 +65,9 @@ def told(micros, facts, **more) -> Reason:
 
 
 def test_the_facts_stand_in_one_line_in_their_order():
-    facts = Facts(True, graphs=1, program=ENCODER, layout="channels-last", before_seconds=31 * MICRO)
+    facts = Facts(
+        True, graphs=1, program=ENCODER, layout="channels-last", before_seconds=31 * MICRO
+    )
     found = told(100, facts)
     assert found.cause == "unknown"
     assert str(found) == (

@@ -83,10 +83,10 @@ class PyTorch(FolderFramework):
 
         return device.accelerators()
 
-    def start_compilers(self, functions: Sequence[Function]) -> Mapping[str, float]:
+    def start_compiler(self, function: Function) -> tuple[str, float | None]:
         from d2lhybrid.frameworks.torch import compilers
 
-        return compilers.start(functions)
+        return compilers.start(function)
 
     def disk_cache_hits(self) -> int:
         from d2lhybrid.frameworks.torch import private

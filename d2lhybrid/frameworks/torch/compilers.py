@@ -1,6 +1,5 @@
 """What a process pays once for PyTorch's compiler, before the first program of the user's."""
 
-from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from time import perf_counter
 from typing import Any
@@ -15,26 +14,33 @@ from d2lhybrid.frameworks.variant import DeferredBuild, Function
 
 INDUCTOR = "Inductor"
 SAFE_PATH = "PYTHONSAFEPATH"  # Python's own variable
-_started = False
+_seconds: float | None = None  # that starting Inductor took in this process, once it was timed
 
 
-def start(functions: Sequence[Function]) -> Mapping[str, float]:
-    """Import Inductor and let it compile a smallest program, if one of these functions needs it.
+def start(function: Function) -> tuple[str, float | None]:
+    """Import Inductor and let it compile a smallest program, if this function needs it.
 
     This also lets Inductor find out by g++ what the processor knows and translate its headers
-    once, which loading a package of AOTInductor does, too.
+    once. Loading a package of AOTInductor imports only a part of it, and nobody knows how long that
+    part takes, so no seconds are returned for what is compiled ahead of time.
     """
-    global _started
-    if _started or private.has_inductor_compiled() or not any(map(_needs_inductor, functions)):
-        return {}
-    _started = True
+    if not _needs_inductor(function):
+        return "", None
+    if _seconds is None and not private.has_inductor_compiled():
+        _start_inductor()
+    is_ahead = isinstance(function, DeferredBuild) and function.ahead
+    return INDUCTOR, None if is_ahead else _seconds
+
+
+def _start_inductor() -> None:
+    global _seconds
     begin = perf_counter()
     # A row that fails for the same reason says so.
     with suppress(Exception), silent(), _no_imports_from_the_current_folder():
         for used in device.used() or [torch.device("cpu")]:
             _compile_smallest(used)
         private.start_disk_cache()
-    return {INDUCTOR: perf_counter() - begin}
+    _seconds = perf_counter() - begin
 
 
 def _needs_inductor(function: Any) -> bool:
