@@ -250,7 +250,9 @@ class Measurement(Result):
                 compiler=self.compiler,
             )
         elif self.compiler:
-            text = _("This is without starting {compiler}, which a fresh process also pays for.")
+            text = _(
+                "{compiler} had been started in this process before, so a fresh process pays more."
+            )
             yield text.format(compiler=self.compiler)
         held_up = len(self.times.disturbed)
         if held_up and not self.times.is_busy(self.env):

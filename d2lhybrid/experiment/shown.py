@@ -171,8 +171,7 @@ def _compilers(rows: Rows) -> Iterator[str]:
                 compiler=row.compiler,
             )
     text = _(
-        "{mark}: without starting {compiler}, which this process had started before. A fresh "
-        "process pays for that as well."
+        "{mark}: {compiler} had been started in this process before, so a fresh process pays more."
     )
     for compiler in dict.fromkeys(row.compiler for row in rows if row.lacks_compiler_start):
         yield text.format(mark=_COMPILER_RUNS, compiler=compiler)

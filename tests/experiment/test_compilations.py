@@ -116,7 +116,7 @@ def test_a_measurement_says_what_later_calls_compiled_and_what_is_not_in_it(comp
     assert said in str(m)
     assert (m.compiler, m.compiler_seconds) == ("Compiler", 2.0)
     before = replace(m, compiler_seconds=None)
-    assert "This is without starting Compiler, which a fresh process also pays for." in str(before)
+    assert "Compiler had been started in this process before, so a fresh" in str(before)
     assert Measurement.from_json(m.to_json()) == m
     many = replace(m, later_calls=4300, later_compilations=4120, compiler="", compiler_seconds=None)
     assert "The 4,300 calls after the first compiled 4,120 more programs." in str(many)
