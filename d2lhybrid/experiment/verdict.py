@@ -34,7 +34,7 @@ def decide_verdict(interval: Estimate, floor: float, margin: float = MARGIN) -> 
 
 
 def busy_bound(names: Iterable[str]) -> float:
-    """The largest ``busy_bound`` of these frameworks; that of one that isn't known if there is none.
+    """The largest ``busy_bound`` of these frameworks; of none, that of one that isn't known.
 
     >>> busy_bound(["torch"]), busy_bound([])
     (1.6, 9.5)

@@ -40,17 +40,19 @@ def _groups(row: Row, facts: Facts, baseline: Row) -> Iterator[list[str]]:
     if facts.runs_compiled is False:
         yield [_("no compiled code ran (one call watched)")]
         return
-    yield [*_compiled(row), *_whole(facts)]
+    yield [*_compiled(row, facts), *_whole(facts)]
     yield [*_program(facts)]
     yield [*_times(row, facts, baseline)]
     if facts.is_cut_short:
         yield [_("there was no time to find out more")]
 
 
-def _compiled(row: Row) -> Iterator[str]:
+def _compiled(row: Row, facts: Facts) -> Iterator[str]:
     first, later = row.first_compilations, row.later_compilations
     if row.build_seconds is not None:
         yield _("compiled ahead of time")
+    elif facts.again and not later:  # what no counter has seen
+        yield _("compiled in each call")
     elif first and not later:
         text = ngettext("compiled once", "{n} programs compiled in the first call", first)
         yield text.format(n=count(first))

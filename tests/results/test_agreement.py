@@ -128,8 +128,8 @@ def test_a_compiler_that_was_started_before_makes_a_cold_start_a_lower_bound():
     changes = {"b": {"compiler": "Compiler"}}
     c = comparison({"a": 1e-3, "b": 5e-4}, first={"b": 1.0}, changes=changes)
     said = str(c)
-    assert "1.00 s ‡" in said
-    assert "‡: Compiler had been started in this process before, so a fresh process pays" in said
+    assert "1.00 s §" in said
+    assert "§: Compiler had been started in this process before, so a fresh process pays" in said
     assert c.advice.endswith(f"after ≥ {c.break_even('b'):,} calls.")
     known = comparison(
         {"a": 1e-3, "b": 5e-4},

@@ -1,4 +1,4 @@
-"""The line of facts, and every rule of ``rules.RULES``, on rows made by hand and drawn at random."""
+"""The line of facts, and every rule of ``rules.RULES``, on rows by hand and drawn at random."""
 
 import re
 from dataclasses import replace
