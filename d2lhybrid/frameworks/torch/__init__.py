@@ -17,7 +17,7 @@ from d2lhybrid.frameworks.folder import (
 )
 from d2lhybrid.frameworks.torch.formats import FORMATS
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs
-from d2lhybrid.graphs.explanation import Finding
+from d2lhybrid.graphs.explanation import Explanation, Finding
 
 
 class PyTorch(FolderFramework):
@@ -29,7 +29,6 @@ class PyTorch(FolderFramework):
     busy_bound = 1.6
     order = 1
     formats = FORMATS
-    conversions = frozenset({"tensor", "as_tensor", "asarray"})
 
     def devices(self) -> list[str]:
         self.import_part("device")
@@ -105,16 +104,6 @@ class PyTorch(FolderFramework):
             os.environ[name] = str(path)
         private.forget_programs()
 
-    def entering_seconds(self, run: Callable[[], Any]) -> float | None:
-        from d2lhybrid.frameworks.torch import entering
-
-        return entering.entering_seconds(run)
-
-    def runs_eagerly(self, run: Callable[[], Any]) -> bool | None:
-        from d2lhybrid.frameworks.torch import entering
-
-        return entering.runs_eagerly(run)
-
     def thread_variables(self, count: int) -> Mapping[str, str]:
         return numerical_threads(count)
 
@@ -176,29 +165,34 @@ class PyTorch(FolderFramework):
         return parts.is_compiled(function)
 
     def compiled_again(self, run: Callable[[], Any]) -> Finding | None:
-        from d2lhybrid.frameworks.torch import causes
+        from d2lhybrid.frameworks.torch import why
 
-        return causes.compiled_again(run)
+        return why.compiled_again(run)
 
     def apart(self) -> AbstractContextManager[object] | None:
-        from d2lhybrid.frameworks.torch import causes
+        from d2lhybrid.frameworks.torch import why
 
-        return causes.apart()
+        return why.apart()
 
-    def add_one(self, model: Function) -> Function:
-        from d2lhybrid.frameworks.torch import causes
+    def first_call(self) -> AbstractContextManager[Callable[[], Explanation | None]]:
+        from d2lhybrid.frameworks.torch import why
 
-        return causes.add_one(model)
+        return why.first_call()
 
-    def compiled_like(self, function: Function, model: Function) -> Function | None:
-        from d2lhybrid.frameworks.torch import causes
+    def runs_compiled(self, run: Function) -> bool | None:
+        from d2lhybrid.frameworks.torch import why
 
-        return causes.compiled_like(function, model)
+        return why.runs_compiled(run)
 
-    def mode_of(self, tensor: Any) -> str:
-        from d2lhybrid.frameworks.torch import causes
+    def why_not_compiled(self, function: Function) -> str:
+        from d2lhybrid.frameworks.torch import why
 
-        return causes.mode_of(tensor)
+        return why.why_not_compiled(function)
+
+    def seconds_before(self, run: Function, smallest: Function | None) -> float | None:
+        from d2lhybrid.frameworks.torch import why
+
+        return why.seconds_before(run)
 
 
 FRAMEWORK = PyTorch()

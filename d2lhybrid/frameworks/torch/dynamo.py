@@ -5,8 +5,9 @@ As those of ``private.py``, they are looked up when they are asked for.
 
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from inspect import getclosurevars
 from pathlib import Path
 from types import CodeType, SimpleNamespace
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 import torch
 
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.frameworks.failures import last_user_frame
+from d2lhybrid.frameworks.failures import is_users, last_user_frame
 from d2lhybrid.frameworks.torch.parts import callables_in
 from d2lhybrid.frameworks.torch.private import APART, compiled_wrapper, original
 from d2lhybrid.frameworks.variant import Function
@@ -29,6 +30,8 @@ _ID = re.compile(r"(___check_\w+_id\(.*?, )\d+|\b0x[0-9a-f]+\b")
 _GLOBAL = re.compile(r"G\['(\w+)'\]")
 # What follows what a guard says: a comment with its line, or descriptions of backends.
 _REST = re.compile(r"  # .*| Cached backend: .*")
+_LIMIT = re.compile(r"exceeding the (\w+) .*currently set to (\d+)")  # of a compilation that failed
+_CALL = re.compile(r"Line: (\d+), Name: .*, Filename: (.*)")  # on the stack of a compilation
 
 
 class DynamoRecords(NamedTuple):
@@ -40,6 +43,9 @@ class DynamoRecords(NamedTuple):
 
     breaks: list[Finding]
     failures: list[tuple[Finding, object]]
+
+
+NO_RECORDS = DynamoRecords([], [])
 
 
 def dynamo_records() -> DynamoRecords:
@@ -171,6 +177,75 @@ def compilation_records() -> list[Any]:
     return getattr(torch._dynamo.utils, "get_compilation_metrics", list)()
 
 
+def has_graph(record: Any) -> bool:
+    """Was a graph compiled, and not only code without any operation on tensors?"""
+    return bool(record.co_name and not record.fail_type and record.graph_op_count)
+
+
+def records_of(model: Any) -> list[Any] | None:
+    """The latest compilations of what a model may call, those that failed included.
+
+    They are of code of it, or began below code of the user's in it. None if there may have been
+    others, which TorchDynamo has forgotten since.
+    """
+    records = compilation_records()
+    codes = [code for thing in callables_in(model) for code in codes_of(thing)]
+    places = {(code.co_filename, code.co_firstlineno) for code in codes}
+    lines = {
+        (code.co_filename, line)
+        for code in codes
+        if is_users(code.co_filename)
+        for _start, _end, line in code.co_lines()
+    }
+    of_model = {
+        _frame(one)
+        for one in records
+        if (one.co_filename, one.co_firstlineno) in places
+        or not lines.isdisjoint((file, int(line)) for line, file in _stack(one))
+    }
+    found = [one for one in records if _frame(one) in of_model]
+    return found if found or len(records) < torch._dynamo.utils._compilation_metrics.maxlen else None
+
+
+def _frame(record: Any) -> str:
+    """The number of the code that was compiled, which all of its compilations share."""
+    return str(record.compile_id).partition("/")[0]
+
+
+def _stack(record: Any) -> list[tuple[str, str]]:
+    """The line and file of each call on the way to a compilation."""
+    return [found for entry in record.stack_trace or () for found in _CALL.findall(entry)]
+
+
+def limit_reached(records: Sequence[Any]) -> tuple[str, str, Finding] | None:
+    """The setting, its value, and the last reason to compile code again that has reached it.
+
+    The reason has the line in the code, or where the code begins.
+    """
+    for record in records:
+        if limit := _LIMIT.search(record.fail_reason or ""):
+            same = next(one for one in records if one.co_name and _frame(one) == _frame(record))
+            code = {name: getattr(same, name) for name in ("co_name", "co_filename", "co_firstlineno")}
+            finding = why_compiled(replace(record, **code))
+            place = finding.file, finding.line
+            if not finding.file:  # a function of PyTorch's own
+                place = same.co_filename, same.co_firstlineno
+            return limit[1], limit[2], Finding(finding.reason, *place)
+    return None
+
+
+def failure(records: Sequence[Any]) -> Finding | None:
+    """The latest of these compilations that failed: all that was said, and the user's line."""
+    for record in reversed(records):
+        if record.fail_type and record.co_name:
+            frames = [
+                (record.co_filename, record.co_firstlineno),
+                (record.fail_user_frame_filename or "", record.fail_user_frame_lineno or 0),
+            ]
+            return Finding(record.fail_reason, *last_user_frame(frames))
+    return None
+
+
 def why_compiled(record: Any) -> Finding:
     """Why a compilation was needed: the first guard that the latest program failed, and its line.
 
@@ -215,8 +290,12 @@ def in_tracing_context(make: Function) -> Function:
     Also with the mode of now: Inductor freezes weights only where nobody wants gradients.
     """
     context, with_gradients = torch._guards.TracingContext.try_get(), torch.is_grad_enabled()
+    # Which sizes are numbers TorchDynamo forgets after it has compiled a graph.
+    sizes = [*getattr(context, "tensor_to_context", {}).items()]
 
     def call() -> Any:
+        if context and sizes:
+            context.tensor_to_context.update(sizes)
         with torch._guards.tracing(context), torch.set_grad_enabled(with_gradients):
             return make()
 

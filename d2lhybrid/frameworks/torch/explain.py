@@ -26,8 +26,7 @@ from d2lhybrid.graphs.explanation import (
 )
 from d2lhybrid.graphs.graph import Graph
 
-_VERSION = f"PyTorch {torch.__version__.partition('+')[0]}"
-_NO_RECORDS = dynamo.DynamoRecords([], [])
+VERSION = f"PyTorch {torch.__version__.partition('+')[0]}"
 
 
 def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
@@ -41,14 +40,14 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
 
     def record(*graph: Any) -> Function:
         """What makes the graph, once somebody asks."""
-        return dynamo.in_tracing_context(partial(graph_of, _VERSION, name, *graph))
+        return dynamo.in_tracing_context(partial(graph_of, VERSION, name, *graph))
 
     compilations = missing.ask(lambda: dynamo.compilations(model), 0)
     limits = missing.ask(lambda: dynamo.limits(model), [])
-    before = missing.ask(dynamo.dynamo_records, _NO_RECORDS)
+    before = missing.ask(dynamo.dynamo_records, dynamo.NO_RECORDS)
     in_parts = _is_compiled_in_parts(model)
     recorded, error = _runner_of(model)(record, model, args, kwargs)
-    after = missing.ask(dynamo.dynamo_records, _NO_RECORDS)
+    after = missing.ask(dynamo.dynamo_records, dynamo.NO_RECORDS)
     breaks = tuple(after.breaks[len(before.breaks) :])
     failures = [failure[0] for failure in after.failures if failure not in before.failures]
     if not failures and not recorded:  # of what it gave up before, TorchDynamo says no more
@@ -56,20 +55,20 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         places = [(code.co_filename, code.co_firstlineno) for code in codes]
         earlier = [finding for finding, _metrics in after.failures]
         failures = [finding for finding in earlier if (finding.file, finding.line) in places][-1:]
-    notes = missing.notes(_VERSION)
+    notes = missing.notes(VERSION)
     if in_parts:
         notes = (_in_parts_text(name), *notes)
     if not recorded and not error:
         reasons = [finding.reason for finding in (*breaks, *failures)]
-        notes = (nothing_compiled(_why_no_graph(reasons[-1] if reasons else "")), *notes)
+        notes = (nothing_compiled(why_no_graph(reasons[-1] if reasons else "")), *notes)
     report = Explanation(
-        _VERSION,
+        VERSION,
         name,
         compilations,
         len(recorded),
         breaks,
         notes=notes,
-        recording=Recording(partial(_made, recorded)),
+        recording=Recording(partial(made, recorded)),
     )
     if error:
         refused = from_error(error, dynamo.users_frames(error))
@@ -99,10 +98,11 @@ def _in_parts_text(name: str) -> str:
     return text.format(model=name)
 
 
-def _made(recorded: Sequence[Function]) -> tuple[Graph, ...]:
+def made(recorded: Sequence[Function]) -> tuple[Graph, ...]:
+    """The graphs of a call, by what makes each; parts that share a program have one."""
     with quiet():
-        made = {make: make() for make in dict.fromkeys(recorded)}
-    return tuple(made[make] for make in recorded)
+        graphs_of = {make: make() for make in dict.fromkeys(recorded)}
+    return tuple(graphs_of[make] for make in recorded)
 
 
 def _limit_reached(code: CodeType, limit: int) -> Finding:
@@ -117,7 +117,7 @@ def _limit_reached(code: CodeType, limit: int) -> Finding:
     return Finding(said, *place, is_limit=True)
 
 
-def _why_no_graph(message: str) -> str:
+def why_no_graph(message: str) -> str:
     """Why a call took no graph, by what TorchDynamo said of the last function it gave up."""
     reason = message.partition("\n")[0]
     if "loop" in message:
@@ -136,10 +136,10 @@ def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
     """
     missing, name = MissingNames(), name_of(eager(model))
 
-    before = missing.ask(dynamo.dynamo_records, _NO_RECORDS)
-    see = partial(graph_of, _VERSION, name)
+    before = missing.ask(dynamo.dynamo_records, dynamo.NO_RECORDS)
+    see = partial(graph_of, VERSION, name)
     recorded, _error = _runner_of(model)(see, model, args, kwargs)
-    after = missing.ask(dynamo.dynamo_records, _NO_RECORDS)
+    after = missing.ask(dynamo.dynamo_records, dynamo.NO_RECORDS)
     # Several graphs show that there is a break; of a single one, a note has to.
     if len(recorded) == 1 and len(after.breaks) > len(before.breaks):
         text = _("This call has a graph break, where Python runs a step; {explain} names its line.")

@@ -3,9 +3,13 @@
 As those of ``private.py``, they are looked up when they are asked for.
 """
 
+import sys
+import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import torch
@@ -100,7 +104,7 @@ def plan(recorded: Any, inputs: Any) -> Plan:
             return torch._inductor.compile_fx.compile_fx_inner(aten, examples, **settings)
 
     # What wants gradients makes Inductor plan a training: `variants` runs a model without.
-    plain = [x.detach() if getattr(x, "requires_grad", False) else x for x in inputs]
+    plain = [_without_gradient(x) if getattr(x, "requires_grad", False) else x for x in inputs]
     try:
         with (
             torch._functorch.config.patch(enable_autograd_cache=False),
@@ -114,6 +118,16 @@ def plan(recorded: Any, inputs: Any) -> Plan:
         if not plans:
             raise
     return plans[0]
+
+
+def _without_gradient(tensor: torch.Tensor) -> torch.Tensor:
+    """The same numbers, of which TorchDynamo knows as much, or each size would be a symbol."""
+    plain = tensor.detach()
+    context = torch._guards.TracingContext.try_get()
+    known = getattr(context, "tensor_to_context", {})
+    if tensor in known:
+        known[plain] = known[tensor]
+    return plain
 
 
 def _has_images_in_rows(aten: Any, inputs: Any) -> bool:
@@ -272,3 +286,63 @@ def origins(node: Any, graph_id: int) -> frozenset[str]:
             names.add(source.name)
         sources += source.from_node
     return frozenset(names)
+
+
+_noting = threading.RLock()  # held while Inductor's functions are replaced
+
+
+@contextmanager
+def graphs_noted(see: Callable[..., Any]) -> Iterator[list[Any]]:
+    """What `see` makes of each graph that this thread lets Inductor compile.
+
+    `see` gets the graph before Inductor does, with its inputs and the options of ``torch.compile``;
+    None is noted if `see` raises, and nothing if Inductor does. Inductor isn't imported, which
+    takes seconds. Another thread that wants to note waits.
+    """
+    thread, seen = threading.get_ident(), []
+
+    def noting(compile_graph: Callable[..., Any]) -> Callable[..., Any]:
+        def compile_and_note(*args: Any, **kwargs: Any) -> Any:
+            if threading.get_ident() != thread:
+                return compile_graph(*args, **kwargs)
+            *wrapper, graph, inputs = args
+            made = None
+            with suppress(Exception):  # the graph is the user's: it is compiled in any case
+                made = see(graph, [*inputs], dict(wrapper[0].config) if wrapper else {})
+            compiled = compile_graph(*args, **kwargs)
+            seen.append(made)
+            return compiled
+
+        return compile_and_note
+
+    just_in_time = getattr(torch, "_TorchCompileInductorWrapper", None), "__call__"
+    ahead_of_time = sys.modules.get("torch._inductor.compile_fx"), "compile_fx_aot"
+    with _noting, ExitStack() as stack:
+        for owner, name in (just_in_time, ahead_of_time):
+            if original := getattr(owner, name, None):
+                stack.callback(setattr, owner, name, original)
+                setattr(owner, name, noting(original))
+        yield seen
+
+
+@contextmanager
+def programs_timed() -> Iterator[list[float]]:
+    """When programs of Inductor's begin in this thread, by ``perf_counter``."""
+    thread, begun = threading.get_ident(), []
+    program = getattr(sys.modules.get("torch._inductor.output_code"), "CompiledFxGraph", None)
+    if program is None:
+        yield begun
+        return
+    original = program.__call__
+
+    def call(self: Any, inputs: Any) -> Any:
+        if threading.get_ident() == thread:
+            begun.append(perf_counter())
+        return original(self, inputs)
+
+    with _noting:
+        program.__call__ = call
+        try:
+            yield begun
+        finally:
+            program.__call__ = original

@@ -3,7 +3,8 @@
 import functools
 import linecache
 import re
-import timeit
+import threading
+import time
 from types import SimpleNamespace
 from unittest.mock import Mock
 
@@ -13,10 +14,10 @@ from torch import nn
 from torch._inductor.utils import run_and_get_code
 from torch.nn import functional as F
 
-from d2lhybrid import compare, explain, graph
+from d2lhybrid import explain, graph, variants
 from d2lhybrid.errors import CallFailedError
 from d2lhybrid.frameworks import get
-from d2lhybrid.frameworks.torch import dynamo, parts, private
+from d2lhybrid.frameworks.torch import dynamo, inductor, private
 from d2lhybrid.graphs.explanation import Finding
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -132,12 +133,6 @@ def test_a_layout_is_named_where_the_compiler_changes_it():
     assert layouts == ["channels-last", "", "", ""]
 
 
-def test_tensors_have_the_mode_in_which_they_were_made():
-    with torch.inference_mode():
-        made = X * 2
-    assert [PYTORCH.mode_of(tensor) for tensor in (X, made)] == ["", "inference_mode"]
-
-
 # What is compiled.
 
 
@@ -238,22 +233,6 @@ def test_what_is_compiled_is_seen_also_from_outside():
     assert [name for name, one in NOT_COMPILED.items() if PYTORCH.is_compiled(one)] == []
 
 
-@pytest.mark.parametrize("name", [name for name in ARE_COMPILED if name != "made inside"])
-def test_the_smallest_function_is_compiled_in_the_same_way(name):
-    function = ARE_COMPILED[name]
-    (only,) = parts.compiled_in(function)
-    before = explain(function, X).compilations
-    like = PYTORCH.compiled_like(function, PYTORCH.add_one(only))
-    made = graphs_made()
-    for _turn in range(2):
-        assert [tensor.tolist() for tensor in like(X, X[0])] == [
-            (X + 1).tolist(),
-            (X[0] + 1).tolist(),
-        ]
-    assert graphs_made() == made + 1
-    assert explain(function, X).compilations == before
-
-
 def test_what_has_an_answer_to_everything_or_is_torchscript_is_not_compiled():
     script = torch.jit.script(MLP)
     for function in (Mock(), sum, script):
@@ -261,56 +240,257 @@ def test_what_has_an_answer_to_everything_or_is_torchscript_is_not_compiled():
     assert "torch.jit.script" in explain(script, X).unsupported[0].reason
 
 
-def test_what_was_not_compiled_or_several_times_is_like_nothing():
-    several = nn.Sequential(compiled(Own()), compiled(Own()))
-    for function in (plain, MLP, several, disabled):
-        assert PYTORCH.compiled_like(function, PYTORCH.add_one(function)) is None
+# What a first call compiles.
 
 
-def test_the_smallest_model_is_a_module_if_the_model_is():
-    assert isinstance(PYTORCH.add_one(compiled(MLP)), nn.Module)
-    assert not isinstance(PYTORCH.add_one(chain), nn.Module)
+def first_call(function, *args):
+    """What the first call compiled, as it is asked for after the call."""
+    with PYTORCH.first_call() as compiled:
+        function(*args)
+    return compiled()
 
 
-def test_options_of_the_compiler_are_kept():
-    seen = []
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.convolutions = nn.ModuleList(
+            nn.Conv2d(32, 32, 3, padding=1, bias=False) for _turn in range(2)
+        )
+        self.norms = nn.ModuleList(nn.BatchNorm2d(32) for _turn in range(2))
 
-    def backend(graph, inputs):
-        seen.append([tuple(tensor.shape) for tensor in inputs if isinstance(tensor, torch.Tensor)])
-        return graph.forward
-
-    for dynamic in (False, True):
-        seen.clear()
-        function = torch.compile(chain, backend=backend, dynamic=dynamic, fullgraph=True)
-        like = PYTORCH.compiled_like(function, PYTORCH.add_one(chain))
-        like(torch.ones(3, 4))
-        like(torch.ones(5, 6))
-        assert len(seen) == (1 if dynamic else 2)
+    def forward(self, x):
+        y = torch.relu(self.norms[0](self.convolutions[0](x)))
+        return torch.relu(x + self.norms[1](self.convolutions[1](y)))
 
 
-# What entering compiled code takes.
+def residual_network():
+    stem = nn.Conv2d(3, 32, 3, padding=1), nn.BatchNorm2d(32), nn.ReLU()
+    head = nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 10)
+    return nn.Sequential(*stem, Block(), Block(), Block(), *head).eval()
 
 
-def calls_with_gradients(size):
-    net = compiled(nn.Sequential(nn.Linear(size, size), nn.GELU()), backend="inductor")
-    return functools.partial(net, torch.ones(256, size))
+def test_copies_into_another_layout_are_apart_also_if_the_program_is_found_on_the_disk():
+    net, x, found = residual_network(), torch.randn(1, 3, 32, 32), []
+    hits = PYTORCH.disk_cache_hits()
+    for _turn in range(2):
+        torch.compiler.reset()
+        with torch.no_grad():
+            found.append(first_call(torch.compile(net), x))
+    assert PYTORCH.disk_cache_hits() > hits
+    for explanation in found:
+        assert (explanation.graph_count, explanation.breaks) == (1, ())
+        program = explanation.program
+        assert (program.recorded, program.steps, program.contractions) == (27, 15, 8)
+        assert program.copies == 8
+        assert explanation.graphs()[0].layout == "channels-last"
 
 
-def quickest(run):
+def test_a_copy_that_was_asked_for_is_a_step():
+    for function in (lambda x: x.t().clone(), lambda x: x.t().contiguous()):
+        program = explain(function, X).program
+        assert (program.steps, program.copies) == (1, 0)
+
+
+def test_a_program_ahead_of_time_is_counted_as_well():
+    build = variants(nn.Sequential(nn.Linear(8, 8), nn.GELU()).eval(), X)["aotinductor"].anew()
+    explanation = first_call(build, X)
+    program = explanation.program
+    assert (explanation.graph_count, program.recorded, program.contractions) == (1, 2, 1)
+    assert PYTORCH.runs_compiled(lambda: build(X))
+
+
+@pytest.mark.parametrize("options", [{}, {"dynamic": True}, {"mode": "reduce-overhead"}])
+def test_a_reduction_is_fused_with_whatever_options(options):
+    fast = torch.compile(lambda x: torch.relu(x).sum(), **options)
+    program = first_call(fast, X).program
+    assert (program.recorded, program.steps, program.copies) == (2, 1, 0)
+    assert first_call(fast, X) is None
+
+
+def test_graphs_of_other_backends_are_counted_but_not_their_steps():
+    @compiled
+    def broken(x):
+        if x.sum() > 0:  # breaks
+            x = x + 1
+        return x * 2
+
+    explanation = first_call(lambda: broken(X) + broken(X))
+    assert (explanation.graph_count, explanation.program) == (2, None)
+    (finding,) = explanation.breaks
+    assert "# breaks" in linecache.getline(finding.file, finding.line)
+
+
+def test_what_only_runs_and_what_another_thread_compiles_is_nothing():
+    assert first_call(chain, X) is None
+    fast = torch.compile(lambda x: x + 3)
+    with PYTORCH.first_call():
+        other = threading.Thread(target=lambda: fast(X))
+        with inductor.graphs_noted(lambda *_: None) as graphs:
+            other.start()
+            other.join()
+    assert graphs == []
+
+
+def test_without_the_private_names_there_are_graphs_without_numbers(monkeypatch):
+    monkeypatch.setattr(inductor, "getattr", lambda *_args: None, raising=False)
+    explanation = first_call(torch.compile(lambda x: x + 4), X)
+    assert (explanation.graph_count, explanation.program) == (1, None)
+
+
+def test_nothing_is_left_in_pytorch_after_an_error():
+    wrapper = torch._TorchCompileInductorWrapper
+    call = wrapper.__call__
+    with pytest.raises(ValueError), PYTORCH.first_call() as found:  # noqa: PT011
+        assert wrapper.__call__ is not call
+        raise ValueError
+    assert (wrapper.__call__, found()) == (call, None)
+
+
+def test_asking_what_a_call_compiles_takes_less_than_a_millisecond():
+    times = []
+    for _turn in range(20):
+        start = time.perf_counter()
+        first_call(lambda: None)
+        times.append(time.perf_counter() - start)
+    assert min(times) < 1e-3
+
+
+# What comes before compiled code begins.
+
+
+def seconds_before(run):
+    return PYTORCH.seconds_before(run, None)
+
+
+def test_what_comes_before_is_what_python_does_until_the_first_program_begins():
+    fast = torch.compile(lambda x: torch.sin(x) + 1)
+    fast(X)
+
+    def run_late():
+        time.sleep(0.01)
+        return fast(X)
+
+    def return_late():
+        fast(X)
+        time.sleep(0.01)
+
+    plain = seconds_before(lambda: fast(X))
+    assert 0 < plain < 0.005
+    assert 0.01 < seconds_before(run_late) < 0.01 + 0.01
+    assert seconds_before(return_late) < 0.005
+
+
+@pytest.mark.parametrize("has_gradients", [False, True])
+def test_what_comes_before_is_a_small_part_of_a_long_call(has_gradients):
+    fast = torch.compile(lambda x: torch.sin(x) + 1, dynamic=False)
+    large = torch.rand(2**22, requires_grad=has_gradients)
+    fast(large)
+    whole = min(timed(lambda: fast(large)) for _turn in range(20))
+    assert 0 < seconds_before(lambda: fast(large)) < whole / 2
+
+
+def timed(run):
+    start = time.perf_counter()
     run()
-    return min(timeit.repeat(run, number=1, repeat=50))
+    return time.perf_counter() - start
 
 
-@pytest.mark.parametrize(("size", "least", "most"), [(1024, 0.0, 0.3), (1, 0.3, 1.2)])
-def test_entering_is_what_a_call_takes_without_its_program(size, least, most):
-    run = calls_with_gradients(size)
-    assert least < PYTORCH.entering_seconds(run) / quickest(run) < most
-
-
-def test_nobody_knows_what_entering_takes_where_the_program_runs_in_python():
+def test_nobody_knows_what_comes_before_a_program_in_python_or_none():
+    assert seconds_before(lambda: chain(X)) is None
     for backend in ("eager", "aot_eager"):
-        fast = torch.compile(chain, backend=backend)
-        assert PYTORCH.entering_seconds(functools.partial(fast, X)) is None
+        assert seconds_before(functools.partial(torch.compile(chain, backend=backend), X)) is None
+
+
+# Why nothing compiled runs.
+
+
+class Encoder(nn.Module):
+    def __init__(self, layer=None):
+        super().__init__()
+        self.layer = layer or nn.Linear(8, 8)
+
+    def encode(self, x):
+        return self.forward(x)
+
+    def forward(self, x):
+        output = self.layer(x)  # a layer
+        return output[0] if isinstance(output, tuple) else output
+
+
+def why_not(function, *args, calls=1):
+    for _turn in range(calls):
+        function(*args)
+    assert PYTORCH.runs_compiled(lambda: function(*args)) is False
+    return PYTORCH.why_not_compiled(function)
+
+
+def test_what_was_compiled_may_never_be_reached():
+    net = Encoder()
+    net.compile(backend="eager")
+    assert why_not(net.encode, X) == "Calls don't reach what was compiled, Encoder."
+    net(X)
+    assert PYTORCH.runs_compiled(lambda: net(X))
+
+
+def test_a_hook_that_is_not_compiled_leaves_the_forward_compiled():
+    net = Encoder()
+    net.register_forward_pre_hook(torch.compiler.disable(lambda module, args: None))
+    net.compile(backend="eager")
+    net(X)
+    assert PYTORCH.runs_compiled(lambda: net(X))
+
+
+def test_what_was_given_up_is_said_with_the_reason_and_the_line():
+    assert "wrap RNN, GRU, or LSTM" in why_not(compiled(nn.LSTM(8, 8)), X)
+    said = why_not(compiled(Encoder(nn.LSTM(8, 8))), X)
+    assert "wrap RNN, GRU, or LSTM" in said
+    assert "test_torch_why.py, line" in said
+
+    @compiled
+    def in_a_loop(x):
+        for _turn in range(2):
+            x = x + 1
+            torch._dynamo.graph_break()  # here
+        return x
+
+    said = why_not(in_a_loop, X)
+    assert "inside a loop" in said
+    assert "# here" in said
+
+
+def test_the_limit_is_said_with_the_line_and_the_last_reason():
+    count = torch._dynamo.config.recompile_limit
+    ways = variants(Counting(), X, compiler_options={"backend": "eager"})
+    build = ways["torch.compile"].anew()
+    build(X)
+    for function in (compiled(Counting()), build.load()):
+        said = why_not(function, X, calls=count + 2)
+        assert said.startswith(f"The limit of {count} compilations of this code is reached")
+        assert "# an attribute" in said
+        assert "self.calls ==" in said
+
+
+def test_the_limit_is_also_found_in_functions_of_pytorchs_own():
+    weights = nn.Parameter(torch.ones(4))
+    weights.grad = torch.ones(4)
+    optimizer = torch.optim.AdamW([weights], lr=torch.tensor(1e-3))
+
+    step = compiled(lambda: optimizer.step())
+
+    def run():
+        beta, other = optimizer.param_groups[0]["betas"]
+        optimizer.param_groups[0]["betas"] = beta * 0.99, other
+        step()
+
+    with torch._dynamo.config.patch(recompile_limit=1):
+        said = why_not(run, calls=3)
+    assert said.startswith("The limit of 1 compilations of this code is reached")
+    assert "adam.py, line" in said
+    assert "betas" in said
+
+
+def test_nothing_is_said_of_what_was_not_compiled():
+    assert PYTORCH.why_not_compiled(chain) == ""
 
 
 # What is compiled again.
@@ -504,15 +684,6 @@ def test_a_reason_is_short_and_has_the_line_of_the_function_if_it_has_none(said,
     assert dynamo.why_compiled(record) == Finding(reason, __file__, LINE)
 
 
-def test_a_function_of_arrays_belongs_to_pytorch_by_what_it_calls_compiled():
-    def scaled(function):
-        return lambda array: function(torch.from_numpy(array) * 2)
-
-    functions = {"eager": scaled(plain), "torch.compile": scaled(compiled(plain))}
-    result = compare(functions, X.numpy(), time_limit=0.2, progress=False)
-    assert result.asked(["torch.compile"]).facts["torch.compile"].program.recorded == 1
-
-
 def test_what_the_user_has_compiled_gets_no_program_by_an_explanation():
     made = []
 
@@ -567,24 +738,7 @@ def test_a_call_runs_eagerly_if_it_fits_no_program_behind_the_limit():
     run = call_with_numbers([*range(limit + 3), 1])
     for _turn in range(limit + 1):
         run()
-    assert [PYTORCH.runs_eagerly(run) for _turn in range(3)] == [True, True, False]
-
-
-def test_a_limit_is_said_of_the_one_that_reached_it_and_not_of_another_of_its_class():
-    step, kept = torch.tensor(0), {"check": False, "time_limit": 0.3, "progress": False}
-    functions = {
-        "eager": Counting(),
-        "a number": compiled(Counting()),
-        "a tensor": compiled(Counting(step)),
-    }
-    with torch._dynamo.config.patch(recompile_limit=3):  # which few calls reach
-        result = compare(functions, X, why=False, **kept).asked([*functions])
-    limited = result.facts["a number"]
-    assert [finding.is_limit for finding in limited.fallbacks] == [True]
-    # The count is put back after each verb, and its first number has a program.
-    assert (limited.calls_tried, limited.calls_in_python) == (20, 19)
-    assert "runs eagerly in 19 of 20 calls" in str(result.why("a number"))
-    assert result.facts["a tensor"].fallbacks == ()
+    assert [PYTORCH.runs_compiled(run) for _turn in range(3)] == [False, False, True]
 
 
 def test_compilations_are_counted_as_they_come():
