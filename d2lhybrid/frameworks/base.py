@@ -398,7 +398,8 @@ class Framework(ABC):
         if smallest is None:
             return None
         self.wait_for(smallest())  # which compiles it
-        whole, entering = [], []
+        whole: list[float] = []
+        entering: list[float] = []
         end = perf_counter() + BEFORE_SECONDS
         while len(entering) < BEFORE_CALLS and (not entering or perf_counter() < end):
             for function, times in ((run, whole), (smallest, entering)):

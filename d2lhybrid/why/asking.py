@@ -66,8 +66,8 @@ def ask(
             if subject.is_compiled or compiles_again(row):
                 facts = _facts(subject, baseline, time)
                 found[row.label] = replace(facts, is_cut_short=time.is_over)
-            elif row is not rows.baseline and (facts := _passed_by(subject, time)):
-                found[row.label] = facts
+            elif row is not rows.baseline and (passed_by := _passed_by(subject, time)):
+                found[row.label] = passed_by
     return found
 
 
@@ -149,9 +149,10 @@ def _passed_by(subject: _Subject, time: _Time) -> Facts | None:
     framework, function = subject.framework, subject.function
     assert framework is not None
     why_not = time.answer(lambda: framework.why_not_compiled(function))
-    if not why_not or time.answer(lambda: framework.runs_compiled(subject.run)):
+    if not why_not:
         return None
-    return Facts(runs_compiled=False, why_not=why_not)
+    runs_compiled = time.answer(lambda: framework.runs_compiled(subject.run))
+    return None if runs_compiled else Facts(runs_compiled=False, why_not=why_not)
 
 
 def _is_like_the_first(row: Row) -> bool:

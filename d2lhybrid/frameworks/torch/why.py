@@ -37,7 +37,8 @@ def first_call() -> Iterator[Callable[[], Explanation | None]]:
 
     TorchDynamo records a graph also where its program is found on the disk.
     """
-    missing, found = MissingNames(), []
+    missing = MissingNames()
+    found: list[Explanation] = []
     before = missing.ask(_noted, _NOTHING)
     with inductor.graphs_noted(_recorded) as graphs:
         yield lambda: found[0] if found else None
