@@ -77,9 +77,7 @@ def best(rows: Rows) -> Row | None:
 def _best_of(choice: list[Row]) -> Row | None:
     """The best of these by rule 4, if one is faster than the baseline and pays off."""
     faster = [
-        row
-        for row in choice
-        if row.pays_after not in (None, NEVER) and not row.is_slower_in_stream
+        row for row in choice if row.pays_after not in (None, NEVER) and not row.is_slower_in_stream
     ]
     soon = [row for row in faster if _seconds_to_pay(row) <= HOUR]
     gains = [(row, _gain(row)) for row in soon or faster]

@@ -7,7 +7,16 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from d2lhybrid.core import stats
-from d2lhybrid.core.i18n import count, gettext as _, listed, names, ngettext, noop as N_, number, sentences
+from d2lhybrid.core.i18n import (
+    count,
+    gettext as _,
+    listed,
+    names,
+    ngettext,
+    noop as N_,
+    number,
+    sentences,
+)
 from d2lhybrid.core.reader import EXPLAIN, IN_FILE, option, typed
 from d2lhybrid.display.table import NEVER, UNKNOWN, Column, Table, percent, seconds, span
 from d2lhybrid.experiment.advice import advice, what_helps
@@ -222,9 +231,7 @@ def _new_memory(rows: Rows) -> Iterator[str]:
         "{label}: up to {share} of its time goes into new memory, which each call gets from the "
         "system ({pages} page faults)."
     )
-    without_share = _(
-        "{label}: each call gets new memory from the system ({pages} page faults)."
-    )
+    without_share = _("{label}: each call gets new memory from the system ({pages} page faults).")
     for row in rows.measured:
         share, pages = row.page_fault_share or 0.0, count(round(row.page_faults or 0))
         if share > BELIEVABLE_SHARE:
