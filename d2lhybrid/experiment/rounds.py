@@ -34,7 +34,7 @@ BATCH_SECONDS = 2e-4  # of a warm-up time
 LEAST_WARM_UP = 0.25  # seconds, or the limit, where there are not enough times yet
 PROBE_SECONDS = 0.02  # of the calls that tell whether a callable is asynchronous
 MOST_PROBES = 40
-MOST_CALLS = 1 << 16  # that are made to find out whether calls that return no tensor leave work
+MOST_CALLS = 1 << 18  # that are made to find out whether calls that return no tensor leave work
 LONG_SECONDS = 0.01  # a call that takes longer is a long one
 STREAM_SECONDS = 1e-3  # of the shorter batch, if that is enough for the slope to settle
 SAMPLE_SECONDS = 5e-4  # of the latency: some thousand times the resolution of perf_counter
@@ -331,10 +331,10 @@ def _leaves_work(sampler: Sampler, wait_for_nothing: float) -> bool:
     """Does a wait take long after many calls, beside the time that these took themselves?
 
     A first wait after other code takes longer than a second, even where there is nothing to wait
-    for. The calls take so long that such a wait is less than half of what would be queued work.
+    for, so the calls take so long that ten such waits are less than what counts as work.
     """
     calls, spent = 1, 0.0
-    while spent < 2 * wait_for_nothing / AGREE and calls < MOST_CALLS:
+    while spent < 10 * wait_for_nothing / AGREE and calls < MOST_CALLS:
         calls *= 2
         start = sampler.timer()
         output = sampler.call(calls)
