@@ -34,6 +34,7 @@ BATCH_SECONDS = 2e-4  # of a warm-up time
 LEAST_WARM_UP = 0.25  # seconds, or the limit, where there are not enough times yet
 PROBE_SECONDS = 0.02  # of the calls that tell whether a callable is asynchronous
 MOST_PROBES = 40
+MOST_CALLS = 1 << 18  # that are made to find out whether calls that return no tensor leave work
 LONG_SECONDS = 0.01  # a call that takes longer is a long one
 STREAM_SECONDS = 1e-3  # of the shorter batch, if that is enough for the slope to settle
 SAMPLE_SECONDS = 5e-4  # of the latency: some thousand times the resolution of perf_counter
@@ -317,12 +318,37 @@ def detect_async(sampler: Sampler) -> None:
     else:
         waits = wait - wait_for_nothing > AGREE * (call + wait)
         sampler.is_async = bool(sampler.may_return_early) or waits
-    leaves_work = sampler.is_async or sampler.has_side_effects
-    if sampler.is_on_host and not leaves_work:
+    if sampler.is_on_host and not sampler.has_side_effects:
+        sampler.is_async = _leaves_work(sampler, wait_for_nothing)
+    if sampler.is_on_host and not (sampler.is_async or sampler.has_side_effects):
         # It computes with no framework, so no time of it may include a wait for one.
         sampler.waits_for = ()
         quickest = min(of_call for of_call, _wait, _for_nothing in times)
         sampler.seconds = dict.fromkeys(sampler.seconds, max(quickest, stats.SHORTEST))
+
+
+def _leaves_work(sampler: Sampler, wait_for_nothing: float) -> bool:
+    """Does a wait take long after many calls, beside the time that these took themselves?
+
+    A first wait after other code takes longer than a second, even where there is nothing to wait
+    for, so the calls take so long that ten such waits are less than what counts as work.
+    """
+    calls, spent = 1, 0.0
+    while spent < 10 * wait_for_nothing / AGREE and calls < MOST_CALLS:
+        calls *= 2
+        start = sampler.timer()
+        output = sampler.call(calls)
+        spent = sampler.timer() - start
+        sampler.wait(output)
+    for _turn in range(5):  # work that is left is there each time, and a disturbance isn't
+        start = sampler.timer()
+        output = sampler.call(calls)
+        returned = sampler.timer()
+        sampler.wait(output)
+        done = sampler.timer()
+        if done - returned - wait_for_nothing <= AGREE * (done - start):
+            return False
+    return True
 
 
 def _is_at_work(sampler: Sampler) -> bool:

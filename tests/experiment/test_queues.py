@@ -69,6 +69,23 @@ def test_nothing_is_queued_where_a_call_is_over_when_it_returns(on_a_gpu):
     assert c["a"].stream_calls is not None  # beside one that queues, on the same device
 
 
+@pytest.mark.parametrize("result", [None, 3.0, np.float32(3)])
+def test_what_returns_no_tensor_is_waited_for_only_if_it_leaves_work(on_a_gpu, result):
+    machine, gpu = on_a_gpu(launch=5e-6, wait=150e-6, events=False)
+    m = measure(machine.function(10e-6, result=result), 0, timer=machine.clock)
+    assert m.median == m.median_of("throughput") == pytest.approx(10e-6, rel=1e-3)
+    queued = gpu.kernel(KERNEL)
+
+    def leaves_work(x):
+        queued(x)
+        return result
+
+    m = measure(leaves_work, 0, timer=machine.clock)
+    assert m.stream_calls is not None
+    assert m.median == pytest.approx(5e-6 + KERNEL + 150e-6, rel=1e-3)
+    assert m.median_of("throughput") == pytest.approx(KERNEL, rel=0.02)
+
+
 def test_heavy_work_is_probed_with_few_calls(on_a_gpu):
     machine, gpu = on_a_gpu(**COSTS)
     c = compared(machine, {"a": gpu.kernel(1.0), "b": gpu.kernel(1.0)}, time_limit=20)

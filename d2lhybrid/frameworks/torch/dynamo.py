@@ -204,7 +204,8 @@ def records_of(model: Any) -> list[Any] | None:
         or not lines.isdisjoint((file, int(line)) for line, file in _stack(one))
     }
     found = [one for one in records if _frame(one) in of_model]
-    return found if found or len(records) < torch._dynamo.utils._compilation_metrics.maxlen else None
+    is_whole = len(records) < torch._dynamo.utils._compilation_metrics.maxlen
+    return found if found or is_whole else None
 
 
 def _frame(record: Any) -> str:
@@ -225,7 +226,8 @@ def limit_reached(records: Sequence[Any]) -> tuple[str, str, Finding] | None:
     for record in records:
         if limit := _LIMIT.search(record.fail_reason or ""):
             same = next(one for one in records if one.co_name and _frame(one) == _frame(record))
-            code = {name: getattr(same, name) for name in ("co_name", "co_filename", "co_firstlineno")}
+            names = "co_name", "co_filename", "co_firstlineno"
+            code = {name: getattr(same, name) for name in names}
             finding = why_compiled(replace(record, **code))
             place = finding.file, finding.line
             if not finding.file:  # a function of PyTorch's own
