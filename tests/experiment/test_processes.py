@@ -24,7 +24,7 @@ from d2lhybrid.errors import (
 )
 from d2lhybrid.experiment import disturbance
 from d2lhybrid.experiment.compare import compare
-from d2lhybrid.experiment.processes import OneProcessExperiment, ProcessExperiment
+from d2lhybrid.experiment.processes import ProcessExperiment
 from d2lhybrid.experiment.sweep import sweep
 from d2lhybrid.frameworks.variant import DeferredBuild
 
