@@ -6,9 +6,10 @@ A small GPT block in PyTorch: width 64, four heads, a causal mask as keyword, an
 64. Two threads that want two cores wait for each other when other programs take one, and then a
 call takes the same time whatever it computes, or longer for what computes less. Each run is in a
 fresh process, as `compare` starts it for its `threads`. The first runs have the machine to
-themselves and say what is true: the verdict that all of them give, and nothing where they differ. Of the runs beside busy processes, a verdict
-that says the opposite is wrong, and so is a claim of what is true that raises. On one thread, seven
-of ten should be decided. It goes on where it was interrupted.
+themselves and say what is true: the verdict that all of them give, and nothing where they differ.
+Of the runs beside busy processes, a verdict that says the opposite is wrong, and so is a claim of
+what is true that raises. On one thread, seven of ten should be decided. It goes on where it was
+interrupted.
 """
 
 import argparse
