@@ -24,7 +24,7 @@ from d2lhybrid.frameworks.torch.stages import graph_of
 from d2lhybrid.frameworks.variant import Function
 from d2lhybrid.graphs.explanation import Explanation, Finding, MissingNames, Recording
 
-_REGION = "Torch-Compiled Region"  # the profiler's name for the code around a program
+_REGION = "Torch-Compiled Region: "  # the profiler's name for the code around a program
 _RUN_PACKAGE = "boxed_run"  # what runs a program of AOTInductor; it is no event of the profiler
 
 
@@ -93,7 +93,10 @@ def _recorded(graph: Any, inputs: Any, options: dict[str, Any]) -> Function | No
 
 
 def runs_compiled(run: Function) -> bool:
-    """Call `run` once. Does it enter a program of TorchDynamo's or of AOTInductor's?"""
+    """Call `run` once. Does it run a graph of TorchDynamo's, or a program of AOTInductor's?
+
+    TorchDynamo also compiles code of Python's without any graph in it.
+    """
     called, before = set(), sys.getprofile()
 
     def note(_frame: Any, event: str, function: Any) -> None:
@@ -107,7 +110,10 @@ def runs_compiled(run: Function) -> bool:
         finally:
             sys.setprofile(before)
     names = [event.name for event in profiled.function_events]
-    return _RUN_PACKAGE in called or any(name.startswith(_REGION) for name in names)
+    regions = {name.removeprefix(_REGION) for name in names if name.startswith(_REGION)}
+    records = [record for record in dynamo.compilation_records() if record.co_name]
+    without = {str(one.compile_id) for one in records if not dynamo.has_graph(one)}
+    return _RUN_PACKAGE in called or not regions <= without
 
 
 def seconds_before(run: Function) -> float | None:
