@@ -147,18 +147,16 @@ def _python_decides(case: Case) -> bool:
 
 
 def _say_python(case: Case) -> str:
-    facts, operations = case.facts, case.facts.eager_operations or 0
-    text = ngettext(
-        "{label} is faster because it avoids the overhead of Python and the framework: {baseline} "
-        "starts {n} operation, which takes at least {each}.",
-        "{label} is faster because it avoids the overhead of Python and the framework: {baseline} "
-        "starts {n} operations, each of which takes at least {each}: {all} of its {time}.",
-        operations,
+    facts = case.facts
+    text = _(
+        "{label} is faster because it avoids the overhead of Python and the framework, which is at "
+        "least {all} of the {time} of {baseline} ({each} or more for each operation; operations: "
+        "{n})."
     )
     return text.format(
         label=case.row.label,
         baseline=case.baseline.label,
-        n=count(operations),
+        n=count(facts.eager_operations or 0),
         each=seconds(facts.eager_operation_seconds or 0.0),
         all=seconds(facts.eager_seconds or 0.0),
         time=seconds(case.baseline.latency.seconds),

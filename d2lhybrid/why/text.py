@@ -54,7 +54,9 @@ def _compiled(row: Row, facts: Facts) -> Iterator[str]:
     elif facts.again and not later:  # what no counter has seen
         yield _("compiled in each call")
     elif first and not later:
-        text = ngettext("compiled once", "{n} programs compiled in the first call", first)
+        text = _("compiled once")
+        if first > 1:
+            text = _("{n} programs compiled in the first call")
         yield text.format(n=count(first))
     elif first == 0 and not later:
         yield _("compiled before it was measured")

@@ -275,13 +275,16 @@ def test_a_first_call_says_what_it_compiled(framework):
     found = compiled()
     assert found is not None
     assert found.graph_count == 1
-    assert found.program.recorded >= found.program.contractions >= 1
+    if framework == "torch":  # compiled here by a backend that runs the graph in Python
+        assert found.program is None
+    else:
+        assert found.program.recorded >= found.program.contractions >= 1
+        assert room.eager_operations(found) >= 1
     assert room.runs_compiled(lambda: fast(x)) in (True, None)
     assert not room.runs_compiled(lambda: net(x))
     with room.first_call() as compiled:
         fast(x)
     assert compiled() is None
-    assert room.eager_operations(found) >= 1
     assert room.eager_operation()() is not None
     before = room.seconds_before(lambda: fast(x), room.smallest(fast, [x]))
     assert before is None or before > 0

@@ -188,7 +188,7 @@ def records_of(model: Any) -> list[Any] | None:
     They are of code of it, or began below code of the user's in it. None if there may have been
     others, which TorchDynamo has forgotten since.
     """
-    records = compilation_records()
+    records = _since_reset(compilation_records())
     codes = [code for thing in callables_in(model) for code in codes_of(thing)]
     places = {(code.co_filename, code.co_firstlineno) for code in codes}
     lines = {
@@ -204,8 +204,27 @@ def records_of(model: Any) -> list[Any] | None:
         or not lines.isdisjoint((file, int(line)) for line, file in _stack(one))
     }
     found = [one for one in records if _frame(one) in of_model]
-    is_whole = len(records) < torch._dynamo.utils._compilation_metrics.maxlen
-    return found if found or is_whole else None
+    return (
+        found if found or len(records) < torch._dynamo.utils._compilation_metrics.maxlen else None
+    )
+
+
+def _since_reset(records: Sequence[Any]) -> list[Any]:
+    """The latest records of compilations of code, of which each has a higher number than before.
+
+    ``torch.compiler.reset()`` lets TorchDynamo count from 0 again.
+    """
+    first: dict[str, int] = {}  # number of the compilations of each code
+    latest: list[Any] = []
+    for record in reversed(records):
+        if "/" not in str(record.compile_id) or not (record.co_name or record.fail_type):
+            continue
+        frame, number = _frame(record), int(str(record.compile_id).rpartition("/")[2])
+        if number >= first.get(frame, number + 1):
+            break
+        first[frame] = number
+        latest.insert(0, record)
+    return latest
 
 
 def _frame(record: Any) -> str:
@@ -226,8 +245,9 @@ def limit_reached(records: Sequence[Any]) -> tuple[str, str, Finding] | None:
     for record in records:
         if limit := _LIMIT.search(record.fail_reason or ""):
             same = next(one for one in records if one.co_name and _frame(one) == _frame(record))
-            names = "co_name", "co_filename", "co_firstlineno"
-            code = {name: getattr(same, name) for name in names}
+            code = {
+                name: getattr(same, name) for name in ("co_name", "co_filename", "co_firstlineno")
+            }
             finding = why_compiled(replace(record, **code))
             place = finding.file, finding.line
             if not finding.file:  # a function of PyTorch's own

@@ -328,8 +328,8 @@ def graphs_noted(see: Callable[..., Any]) -> Iterator[list[Any]]:
 @contextmanager
 def programs_timed() -> Iterator[list[float]]:
     """When programs of Inductor's begin in this thread, by ``perf_counter``."""
-    thread = threading.get_ident()
     begun: list[float] = []
+    thread = threading.get_ident()
     program = getattr(sys.modules.get("torch._inductor.output_code"), "CompiledFxGraph", None)
     if program is None:
         yield begun

@@ -24,7 +24,7 @@ from d2lhybrid.frameworks.torch.stages import graph_of
 from d2lhybrid.frameworks.variant import Function
 from d2lhybrid.graphs.explanation import Explanation, Finding, MissingNames, Recording
 
-_REGION = "Torch-Compiled Region"  # the profiler's name for the code around a program
+_REGION = "Torch-Compiled Region: "  # the profiler's name for the code around a program
 _RUN_PACKAGE = "boxed_run"  # what runs a program of AOTInductor; it is no event of the profiler
 
 
@@ -37,8 +37,8 @@ def first_call() -> Iterator[Callable[[], Explanation | None]]:
 
     TorchDynamo records a graph also where its program is found on the disk.
     """
-    missing = MissingNames()
     found: list[Explanation] = []
+    missing = MissingNames()
     before = missing.ask(_noted, _NOTHING)
     with inductor.graphs_noted(_recorded) as graphs:
         yield lambda: found[0] if found else None
@@ -94,7 +94,10 @@ def _recorded(graph: Any, inputs: Any, options: dict[str, Any]) -> Function | No
 
 
 def runs_compiled(run: Function) -> bool:
-    """Call `run` once. Does it enter a program of TorchDynamo's or of AOTInductor's?"""
+    """Call `run` once. Does it run a graph of TorchDynamo's, or a program of AOTInductor's?
+
+    TorchDynamo also compiles code of Python's without any graph in it.
+    """
     called, before = set(), sys.getprofile()
 
     def note(_frame: Any, event: str, function: Any) -> None:
@@ -108,7 +111,11 @@ def runs_compiled(run: Function) -> bool:
         finally:
             sys.setprofile(before)
     names = [event.name for event in profiled.function_events]
-    return _RUN_PACKAGE in called or any(name.startswith(_REGION) for name in names)
+    regions = {name.removeprefix(_REGION) for name in names if name.startswith(_REGION)}
+    records = [record for record in dynamo.compilation_records() if record.co_name]
+    # The latest of each number, as TorchDynamo counts from 0 again after a reset.
+    has_graph = {str(record.compile_id): dynamo.has_graph(record) for record in records}
+    return _RUN_PACKAGE in called or any(has_graph.get(region, True) for region in regions)
 
 
 def seconds_before(run: Function) -> float | None:
