@@ -96,6 +96,12 @@ def user(tmp_path_factory, monkeypatch):
     return become
 
 
+@pytest.fixture(autouse=True)
+def _other_tests_hold_no_cores(monkeypatch):
+    """Or what is compared would move to another process whenever tests run side by side."""
+    monkeypatch.setattr("d2lhybrid.experiment.disturbance.cores_others_use", lambda _seconds: 0.0)
+
+
 @pytest.fixture
 def no_compiler(tmp_path, monkeypatch):
     """Nothing on the path that compiles, and no program from earlier."""

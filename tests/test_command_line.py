@@ -203,7 +203,6 @@ def test_it_runs_as_a_module():
         ("compare my_model.py example --time-limit 0.2", "write my_model.py:example."),
         ("compare blocks.py net", "'net' in blocks.py, which takes input"),
         ("compare my_model.py:failing", "Received: ValueError: no data here"),
-        ("compare none.py:example --threads 2", "--processes 6 with --threads 2"),
         ("compare my-program.py f --all", "for --all. Received: functions"),
         ("compare undefined.py f", "name 'torhc' is not defined (undefined.py, line 2)"),
         ("explain my_model.py", "Received: 'my_model.py'"),

@@ -5,6 +5,8 @@ wait for the one that got no core, whatever they compute, and one thread waits f
 framework chooses its threads when its process starts, so it takes a fresh process.
 """
 
+from time import perf_counter
+
 from d2lhybrid.core.errors import D2LHybridError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.experiment import disturbance
@@ -21,12 +23,13 @@ QUICK = 1.0  # a lower time limit asks for a quick try, which is no time to star
 def cores_held(experiment: Experiment) -> int:
     """How many cores other programs hold, if they leave too few for the frameworks' threads; or 0.
 
-    It is 0 where threads matter little, because an accelerator computes, and where the system
-    doesn't tell what others use.
+    It is 0 where threads matter little, because an accelerator computes, where the system doesn't
+    tell what others use, and for another timer, which belongs to this process.
     """
     env = environment()
     threads = max((one.thread_count() or env.cores for one in loaded() if one.is_used()), default=1)
-    if threads == 1 or env.accelerators or experiment.time_limit < QUICK:
+    is_other_timer = experiment.timer is not perf_counter
+    if threads == 1 or env.accelerators or is_other_timer or experiment.time_limit < QUICK:
         return 0
     held = min(env.cores, round(disturbance.cores_others_use(WATCHED)))
     return held if threads > env.cores - held else 0

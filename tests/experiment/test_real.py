@@ -119,18 +119,17 @@ def mlp_of_torch(torch):
     return torch.nn.Sequential(*layers, torch.nn.Linear(64, 10)).eval(), torch.rand(1, 20)
 
 
-def test_a_network_of_torch_that_finds_little_to_rewrite_says_so():
+def test_what_a_network_of_torch_is_compiled_to_is_said_in_a_line():
     torch = pytest.importorskip("torch")
     net, x = mlp_of_torch(torch)
     ways = variants(net, x).only("eager", "torch.compile")
-    c = compare(ways, x, time_limit=2, why=False).asked(["torch.compile"])
+    c = compare(ways, x, time_limit=2, why=False).asked()
     facts = c.facts["torch.compile"]
-    assert (facts.is_against_eager, facts.graph_count, facts.unasked) == (True, 1, ())
-    assert (facts.program.recorded, facts.program.contractions) == (5, 3)
-    assert 0 < facts.eager_entry_seconds < c["eager"].median
+    assert (facts.runs_compiled, facts.graphs) == (True, 1)
+    assert facts.is_cut_short or (facts.program.recorded, facts.program.contractions) == (5, 3)
+    assert str(c.why("torch.compile")).startswith("torch.compile: compiled once, whole; ")
     if c.verdict("torch.compile") in ("slower", "same"):
-        assert facts.entry_seconds
-        assert c.why("torch.compile").cause in ("nothing_to_rewrite", "entering")
+        assert c.why("torch.compile").cause in ("entering", "unknown")
 
 
 def test_a_graph_break_of_torch_is_named_with_its_line():
@@ -143,10 +142,12 @@ def test_a_graph_break_of_torch_is_named_with_its_line():
 
     functions = {"eager": with_a_break, "compiled": torch.compile(with_a_break)}
     with torch.no_grad():
-        c = compare(functions, x, time_limit=1, why=False).asked(["compiled"])
+        c = compare(functions, x, time_limit=1, why=False).asked()
     assert c.facts["compiled"].breaks
-    assert "not_whole" in c.why("compiled").causes
-    assert "test_real.py, line" in str(c.why("compiled"))
+    assert "1 graph break" in str(c.why("compiled"))
+    if c.verdict("compiled") != "faster":
+        assert c.why("compiled").cause == "graph_break"
+        assert "test_real.py, line" in str(c.why("compiled"))
 
 
 def test_a_network_of_jax_is_faster_for_what_it_leaves_out():
@@ -159,11 +160,11 @@ def test_a_network_of_jax_is_faster_for_what_it_leaves_out():
         return x
 
     x = jax.numpy.ones((1, 20))
-    c = compare(variants(mlp, x).only("eager", "jit"), x, time_limit=2).asked(["jit"])
+    c = compare(variants(mlp, x).only("eager", "jit"), x, time_limit=2)
     assert c.facts["jit"].program.contractions == 3
     if c.verdict("jit") == "faster":
-        assert c.why("jit").cause.startswith("faster")
-        assert str(c.why("jit")) in str(c)
+        assert c.why("jit").cause in ("faster_python", "unknown")
+    assert str(c.why("jit")) in str(c)
 
 
 def test_a_jit_made_inside_the_function_compiles_again_and_again():

@@ -30,7 +30,9 @@ _ID = re.compile(r"(___check_\w+_id\(.*?, )\d+|\b0x[0-9a-f]+\b")
 _GLOBAL = re.compile(r"G\['(\w+)'\]")
 # What follows what a guard says: a comment with its line, or descriptions of backends.
 _REST = re.compile(r"  # .*| Cached backend: .*")
-_LIMIT = re.compile(r"exceeding the (\w+) .*currently set to (\d+)")  # of a compilation that failed
+_LIMIT = re.compile(
+    r"exceeding\sthe\s(\w+)\s.*currently\sset\sto\s(\d+)"
+)  # of a compilation that failed
 _CALL = re.compile(r"Line: (\d+), Name: .*, Filename: (.*)")  # on the stack of a compilation
 
 
