@@ -93,8 +93,13 @@ def _seconds_to_pay(row: Row) -> float:
 
 
 def _gain(row: Row) -> Estimate:
-    """Its ratio, times its ratio in a stream of calls if that is another, and the ends of both."""
+    """Its ratio, times its ratio in a stream of calls if that is another, and the ends of both.
+
+    Of what was decided while the machine was busy no more than "at least" so much is known.
+    """
     ratios = [row.latency, *filter(None, [row.stream])]
+    if row.latency.while_busy:
+        return (row.latency.while_busy,) * 3
     return (
         prod(times.ratio for times in ratios),
         prod(times.interval[0] for times in ratios),

@@ -131,7 +131,8 @@ def _details(rows: Rows) -> Iterator[str]:
             "{n} round; noise floor {floor}.", "{n} rounds; noise floor {floor}.", rows.rounds
         )
         yield text.format(n=rows.rounds, floor=floor)
-    if rows.disturbed_rounds and not rows.busy:
+    are_left_out = not any(row.latency.while_busy for row in rows.variants)
+    if rows.disturbed_rounds and not rows.busy and are_left_out:
         text = ngettext(
             "In {n} of these rounds, other programs held up a variant; that turn doesn't count.",
             "In {n} of these rounds, other programs held up a variant; those turns don't count.",
