@@ -31,6 +31,7 @@ from d2lhybrid.experiment.sampler import Sampler
 from d2lhybrid.frameworks import copy_outputs, loaded
 from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.state import preserve_state
+from d2lhybrid.frameworks.variant import DeferredBuild
 from d2lhybrid.why.asking import ask
 from d2lhybrid.why.facts import Facts
 
@@ -185,14 +186,16 @@ class Experiment:
                 if name:
                     sampler.compiler, sampler.compiler_seconds = name, took
 
-    def _separate_disk_caches(self, label: str) -> None:
-        """Let no compiler find what it has compiled for another callable."""
+    def _separate_disk_caches(self, label: str, function: Callable[..., Any]) -> None:
+        """Let no compiler find what it has compiled for another callable, but for this one."""
         if self.cold_caches:
             # A label may hold any character, so the folder has its hash.
             folder = self.cold_caches / sha256(label.encode()).hexdigest()[:16]
             folder.mkdir(exist_ok=True)
             for framework in loaded():
                 framework.use_disk_cache(folder)
+            if isinstance(function, DeferredBuild):
+                function.shared = folder
 
     def _call(self, function: Callable[..., Any] | Call) -> Call:
         """The callable with its own arguments, and after them those of all."""
@@ -210,7 +213,7 @@ class Experiment:
         def call_once(sampler: Sampler) -> None:
             with show_status(N_("building {label}"), self.progress, label=sampler.label):
                 self.note(sampler.label, True)
-                self._separate_disk_caches(sampler.label)
+                self._separate_disk_caches(sampler.label, sampler.target.function)
                 output = sampler.call_first(self.build_timeout)
                 self.note(sampler.label, False)
             if self.check is False:

@@ -1,5 +1,7 @@
 """A way to run a model: what it is called, how it is built, and what a measurement asks of it."""
 
+import copy
+import pickle
 import shutil
 import tempfile
 import weakref
@@ -23,6 +25,20 @@ class Folder:
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix="d2lhybrid-"))
         weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+    def keep(self, path: Path) -> None:
+        """Copy it into a folder at `path`, where ``kept`` finds it, in another process as well."""
+        kept = copy.copy(self)
+        kept.path = path / "files"
+        shutil.copytree(self.path, kept.path)
+        (path / "folder").write_bytes(pickle.dumps(kept))
+
+    @staticmethod
+    def kept(path: Path) -> "Folder | None":
+        """What was kept at `path`, which stays there when this object goes; None if nothing was."""
+        file = path / "folder"
+        folder: Folder | None = pickle.loads(file.read_bytes()) if file.exists() else None
+        return folder
 
 
 @dataclass(frozen=True)
@@ -52,6 +68,8 @@ class DeferredBuild:
     what each process pays for what was built. Without, building belongs to the first call.
     `require_loads` raises CannotBuildError for what was built if loading would end this process.
     `compiler` is the one that building needs, if it has to be started in each process.
+    `shared` is a folder in which the first of several processes leaves what it has built into a
+    ``Folder``, for those after it.
     What the framework warns of meanwhile (TorchScript's end, say) is no news to the reader.
     """
 
@@ -65,6 +83,7 @@ class DeferredBuild:
         self._build, self._load, self._require_loads = build, load, require_loads
         self.ahead = load is not None
         self.compiler = compiler
+        self.shared: Path | None = None
         self._loads = False  # is it known that it does?
         self._product: Any = None
         self.built: Function | None = None
@@ -73,16 +92,21 @@ class DeferredBuild:
 
     def anew(self) -> "DeferredBuild":
         """The same, not yet built."""
-        return DeferredBuild(self._build, self._load, self._require_loads, self.compiler)
+        new = DeferredBuild(self._build, self._load, self._require_loads, self.compiler)
+        new.shared = self.shared
+        return new
 
     def __reduce__(self) -> Any:
         """In another process it is not yet built, either."""
         return DeferredBuild, (self._build, self._load, self._require_loads, self.compiler)
 
     def build(self) -> None:
-        """Build it, unless that is done."""
-        if self._product is None:
-            with silent():
+        """Build it, unless that is done, here or by an earlier process."""
+        with silent():
+            if self._product is None and self.shared:
+                self._product = Folder.kept(self.shared)
+                self._loads = self._product is not None
+            if self._product is None:
                 self._product = self._build()
 
     def require_loads(self) -> None:
@@ -94,6 +118,8 @@ class DeferredBuild:
         if not self._loads:
             self._require_loads(self._product)
             self._loads = True
+            if self.shared and isinstance(self._product, Folder):
+                self._product.keep(self.shared)
 
     def load(self) -> Function:
         """The callable, loaded from what was built, which is done first where it is not."""

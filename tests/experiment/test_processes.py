@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -26,7 +27,7 @@ from d2lhybrid.experiment import disturbance
 from d2lhybrid.experiment.compare import compare
 from d2lhybrid.experiment.processes import ProcessExperiment
 from d2lhybrid.experiment.sweep import sweep
-from d2lhybrid.frameworks.variant import DeferredBuild
+from d2lhybrid.frameworks.variant import DeferredBuild, Folder
 
 SHORT = {"time_limit": 0.2, "progress": False, "seed": 1}
 
@@ -514,6 +515,17 @@ def test_compilers_find_empty_caches_unless_they_may_use_the_users(monkeypatch, 
         c = compare(functions, 1.0, processes=1, caches=caches, **SHORT)
         assert (str(tmp_path / "mine") in c.unavailable["tells"]) == caches
         assert "temporary" in c.unavailable["tells"] or caches
+
+
+def test_what_is_built_into_a_folder_is_built_once_for_all_processes(tmp_path):
+    def build():
+        (tmp_path / str(os.getpid())).touch()
+        return Folder()
+
+    built = DeferredBuild(build, lambda _folder: quick)
+    c = compare({"quick": quick, "built": built}, 1.0, processes=3, **SHORT)
+    assert list(c) == ["quick", "built"]
+    assert sum(map(Path.is_file, tmp_path.iterdir())) == 1
 
 
 def test_progress_shows_the_process_and_the_callable(capsys):
