@@ -319,6 +319,9 @@ def detect_async(sampler: Sampler) -> None:
         waits = wait - wait_for_nothing > AGREE * (call + wait)
         sampler.is_async = bool(sampler.may_return_early) or waits
     if sampler.is_on_host and not sampler.has_side_effects:
+        if sampler.returns_value:  # a framework that knows of no work now had none to leave
+            unsure = [one for one in sampler.waits_for if not one.knows_unfinished_work]
+            sampler.waits_for = tuple(unsure)
         sampler.is_async = _leaves_work(sampler, wait_for_nothing)
     if sampler.is_on_host and not (sampler.is_async or sampler.has_side_effects):
         # It computes with no framework, so no time of it may include a wait for one.

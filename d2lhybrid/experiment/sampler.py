@@ -56,6 +56,7 @@ class Sampler:
     may_return_early: bool | None = None
     # Is the output numbers, arrays of NumPy or nothing, so that no framework need have computed it?
     is_on_host: bool = False
+    returns_value: bool = True  # or nothing at all?
     # Does a call leave work that waiting for its output leaves out, as a step of training does?
     has_side_effects: bool = False
     random: tuple[str, ...] = ()  # the kinds of layers that make the losses of its steps random
@@ -140,6 +141,7 @@ class Sampler:
         elif unknown or not parts:
             self.waits_for = loaded()
             self.is_on_host = all(isinstance(leaf, _HOST_VALUES) for leaf in unknown)
+            self.returns_value = any(leaf is not None for leaf in parts)
             text = _(
                 "the clock didn't wait for the result: {kind} isn't a tensor of a supported "
                 "framework"

@@ -120,6 +120,9 @@ class Framework(ABC):
         """
         self.synchronize()
 
+    # Does ``has_unfinished_work`` find all work whose output somebody still holds?
+    knows_unfinished_work = False
+
     def has_unfinished_work(self) -> bool:
         """Is there work left that ``wait_for`` did not wait for?"""
         return False

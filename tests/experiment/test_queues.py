@@ -86,6 +86,19 @@ def test_what_returns_no_tensor_is_waited_for_only_if_it_leaves_work(on_a_gpu, r
     assert m.median_of("throughput") == pytest.approx(KERNEL, rel=0.02)
 
 
+def test_a_number_is_not_billed_a_wait_if_the_framework_knows_of_no_work(on_a_gpu, monkeypatch):
+    machine, gpu = on_a_gpu(launch=5e-6, wait=150e-6, events=False)
+    monkeypatch.setattr(gpu, "knows_unfinished_work", True, raising=False)
+    waits = iter(range(10**9))
+
+    def slower_and_slower():  # as where other programs hold the cores
+        machine.now += 1e-3 * next(waits)
+
+    monkeypatch.setattr(gpu, "synchronize", slower_and_slower)
+    m = measure(machine.function(10e-6, result=3.0), 0, timer=machine.clock)
+    assert m.median == m.median_of("throughput") == pytest.approx(10e-6, rel=1e-3)
+
+
 def test_heavy_work_is_probed_with_few_calls(on_a_gpu):
     machine, gpu = on_a_gpu(**COSTS)
     c = compared(machine, {"a": gpu.kernel(1.0), "b": gpu.kernel(1.0)}, time_limit=20)

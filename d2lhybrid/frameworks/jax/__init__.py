@@ -30,6 +30,7 @@ class JAX(FolderFramework):
     # Read when JAX first uses a GPU, of which it would otherwise take three quarters of the memory.
     environment: ClassVar[Mapping[str, str]] = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
     compiles_operations = True
+    knows_unfinished_work = True
     companions = ("flax",)
 
     def __init__(self) -> None:
