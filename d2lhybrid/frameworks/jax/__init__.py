@@ -183,10 +183,8 @@ class JAX(FolderFramework):
 
         return why.compiled_again(run)
 
-    def compiled_again_apart(self, model: Function, args: Args, kwargs: Kwargs) -> Finding | None:
-        from d2lhybrid.frameworks.jax import why
-
-        return why.compiled_again_apart(model, args, kwargs)
+    def apart(self) -> None:
+        """JAX has one cache for all programs."""
 
     def first_call(self) -> AbstractContextManager[Callable[[], Explanation | None]]:
         from d2lhybrid.frameworks.jax import why
