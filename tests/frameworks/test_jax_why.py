@@ -266,7 +266,7 @@ def test_eager_code_starts_no_fewer_operations_than_are_said(function):
     started = []
     for _turn in range(2):  # the first of which compiles them
         started.clear()
-        with private.watched(lambda *_about: started.append(1), lambda *_about: None):
+        with private.watched(run=lambda *_about: started.append(1), compile=lambda *_about: None):
             function(X)
     jitted = variants(function, X).by_name["jit"].run
     assert 1 <= JAX.eager_operations(first_call(jitted, X)) <= len(started)

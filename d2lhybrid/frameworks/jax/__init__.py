@@ -184,7 +184,7 @@ class JAX(FolderFramework):
         return why.compiled_again(run)
 
     def apart(self) -> None:
-        """JAX has one cache for all programs."""
+        """None: JAX keeps all programs in one cache."""
 
     def first_call(self) -> AbstractContextManager[Callable[[], Explanation | None]]:
         from d2lhybrid.frameworks.jax import why

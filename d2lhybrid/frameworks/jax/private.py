@@ -106,13 +106,14 @@ def cache_misses(listen: Callable[[str], None]) -> Iterator[None]:
 
 @contextmanager
 def watched(
-    run: Callable[[Any, Any, FrameType], None], compile: Callable[[Any, Any], None]
+    compile: Callable[[Any, Any], None],
+    run: Callable[[Any, Any, FrameType], None] = lambda *_about: None,
 ) -> Iterator[None]:
-    """Inside, hear of each program that this thread runs or makes, one of eager code included.
+    """Inside, hear of each program that this thread makes or runs, one of eager code included.
 
-    `run` gets the function that was compiled, its jaxpr, each None if JAX doesn't tell, and the
-    frame of Python that has called it. `compile` gets the jaxpr of a new program and what JAX
-    compiles for it. Neither is called if JAX doesn't tell. Another thread that wants to hear waits.
+    `compile` gets the jaxpr of a new program and what JAX compiles for it. `run` gets the function
+    that was compiled, its jaxpr, each None if JAX doesn't tell, and the frame of Python that has
+    called it. Neither is called if JAX doesn't tell. Another thread that wants to hear waits.
     """
     hook = getattr(api, "_post_hook_state", None)  # which JAX calls after a program that it knows
     miss = getattr(pjit, "_run_python_pjit", None)  # which runs the others

@@ -7,19 +7,16 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from threading import get_ident
 from types import FrameType, MethodType
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from d2lhybrid.core.arguments import name_of
 from d2lhybrid.core.i18n import gettext as _, names
 from d2lhybrid.frameworks.failures import last_user_frame, quiet
 from d2lhybrid.frameworks.jax import private
-from d2lhybrid.frameworks.jax.device import COMPILED
 from d2lhybrid.frameworks.jax.explain import VERSION, calls_into_python, made
 from d2lhybrid.frameworks.jax.modules import (
     callables_in,
@@ -158,14 +155,14 @@ def _eager_operations(closed: Any) -> int:
 @contextmanager
 def first_call() -> Iterator[Callable[[], Explanation | None]]:
     watch = _Watch()
-    with private.watched(watch.run, watch.compile):
+    with private.watched(watch.compile, watch.run):
         yield watch.explanation
 
 
 def runs_compiled(run: Function) -> bool | None:
     """None if no program ran in this thread, be it one of an eager operation."""
     watch = _Watch()
-    with private.watched(watch.run, watch.compile):
+    with private.watched(watch.compile, watch.run):
         run()
     return any(watch.ran) if watch.ran else None
 
@@ -206,15 +203,13 @@ def smallest(function: Function, tensors: Sequence[Any]) -> Function | None:
     it belongs to what entering costs.
     """
     compiled = _compiled_in(function)
-    leaves = jax.tree.leaves(list(tensors))
-    if len(compiled) != 1 or not any(isinstance(leaf, jax.Array | np.ndarray) for leaf in leaves):
+    if len(compiled) != 1 or not tensors:
         return None
     is_ahead, jit = isinstance(compiled[0], jax.stages.Compiled), jit_that_made(compiled[0])
     bound = _bound_to(function) if is_ahead or jitted_behind(function) else []
 
     def plus_one(*given: Any) -> Any:
-        leaves = jax.tree.leaves(given[len(bound) :])
-        first = next(leaf for leaf in leaves if isinstance(leaf, jax.Array))
+        first, *_others = jax.tree.leaves(given[len(bound) :])
         return first[(0,) * first.ndim] + 1
 
     given = [flax().clone(value) if is_module(value) else value for value in [*bound, *tensors]]
@@ -250,14 +245,11 @@ def compiled_again(run: Callable[[], Any]) -> Finding | None:
     An eager operation that is compiled again has no such reason: its shape or an attribute of it,
     such as the bounds of a slice, is new.
     """
-    thread = get_ident()
     said: list[str] = []  # since the last compilation; of functions in a function last
     with_reason: list[Finding] = []
     without: list[Finding] = []
 
-    def note(event: str, _seconds: float, fun_name: str = "", **_about: Any) -> None:
-        if event != COMPILED or get_ident() != thread:
-            return
+    def note(jaxpr: Any, _computation: Any) -> None:
         stack = traceback.extract_stack()
         place = last_user_frame((frame.filename, frame.lineno or 0) for frame in stack)
         if said:
@@ -265,17 +257,13 @@ def compiled_again(run: Callable[[], Any]) -> Finding | None:
             said.clear()
         else:
             text = _("{program} was compiled again. JAX gives no reason.")
-            without.append(Finding(text.format(program=fun_name), *place))
+            without.append(Finding(text.format(program=private.traced_name(jaxpr)), *place))
 
-    jax.monitoring.register_event_duration_secs_listener(note)
-    try:
-        with private.cache_misses(said.append), quiet():
-            run()
-            for notes in (said, with_reason, without):
-                notes.clear()
-            run()
-    finally:
-        jax.monitoring.unregister_event_duration_listener(note)
+    with private.cache_misses(said.append), private.watched(compile=note), quiet():
+        run()
+        for notes in (said, with_reason, without):
+            notes.clear()
+        run()
     return next(iter([*with_reason, *without]), None)
 
 
