@@ -33,7 +33,7 @@ from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
 
 _LONGEST_REASON = 300  # letters: a static argument may be a model, whose text is long
 # What JAX says of a miss besides: which object and class it is, and the file.
-_DETAILS = r" id=\d+| defined at .*?:\d+$|<class '[^']*'> with pytree metadata "
+_DETAILS = r" id=\d+", r" defined at .*?:\d+$", r"<class '[^']*'> with pytree metadata "
 # What eager code may get without starting an operation: another view, or another type of keys.
 _FREE = LAYOUT | {"random_wrap", "random_unwrap"}
 _OURS = os.path.dirname(__file__) + os.sep
@@ -275,5 +275,5 @@ def _reason(message: str) -> str:
     'for f different input types: * at x, now f32[3] and before f32[2]'
     """
     _place, _newline, said = message.partition("\n")
-    said = re.sub(_DETAILS, "", said, flags=re.MULTILINE)
+    said = re.sub("|".join(_DETAILS), "", said, flags=re.MULTILINE)
     return textwrap.shorten(said, _LONGEST_REASON, placeholder=" …")
