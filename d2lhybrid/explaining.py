@@ -29,9 +29,10 @@ def explain(model: Any, *args: Any, **kwargs: Any) -> Explanation:
     Like ``graph``, it looks at inference.
 
     ``explain`` calls the model twice, to see whether a second call with the same arguments compiles
-    a program again. This changes nothing that you have compiled: the calls run programs that are
-    compiled only for this report and then discarded. If you have compiled something and not called
-    it yet, your first call still compiles it.
+    a program again; JAX has no way to ask without compiling, so there ``compare`` says it. This
+    changes nothing that you have compiled: the calls run programs that are compiled only for this
+    report and then discarded. If you have compiled something and not called it yet, your first call
+    still compiles it.
 
     Args:
         model: a framework's model, a function of its tensors, compiled or not, or

@@ -1,11 +1,9 @@
 """What a call of JAX compiles and runs, and why it compiles again, with the causes planted."""
 
-import linecache
 import re
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import count
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -107,95 +105,11 @@ def test_a_call_that_compiles_again_has_its_reason_and_its_line(run, reason, cap
     assert not jax.config.jax_explain_cache_misses
 
 
-ASKED = {
-    "made in the function": (made_in_the_function, "another function|never seen", "# again"),
-    "a number that is static": (lambda x: power(x, next(NUMBERS)), r"now Static\(val=", "power("),
-    "a shape": (lambda x: grown(x[0, :1].repeat(next(LENGTHS))), r"now f32\[\d+\]", "repeat"),
-    "a closure in a loop": (
-        lambda x: jax.lax.scan(lambda c, e: (c + e, e), x[0], x)[0],
-        "another function|never seen",
-        "scan",
-    ),
-    "a closure in a branch": (
-        lambda x: jax.lax.cond(x[0, 0] > 0, lambda: x, lambda: -x),
-        "another function|never seen",
-        "cond",
-    ),
-    "an eager operation": (
-        lambda x: x[0, :1].repeat(next(LENGTHS) + 100) * 2,
-        "compiled again. JAX gives no reason",
-        "repeat",
-    ),
-}
-
-
-@pytest.mark.parametrize(("function", "reason", "line"), ASKED.values(), ids=ASKED)
-def test_an_explanation_has_the_reason_and_compiles_nothing(function, reason, line):
-    before = JAX.programs_compiled(), power._cache_size(), grown._cache_size()
-    found = JAX.compiled_again_apart(function, (X,), {})
-    assert re.search(reason, found.reason), found.reason
-    assert found.file == __file__
-    assert line in linecache.getline(found.file, found.line)
-    assert explain(function, X).compiled_again is not None
-    assert (JAX.programs_compiled(), power._cache_size(), grown._cache_size()) == before
-    assert JAX.compiled_again(lambda: function(X)) is not None  # so it is true
-
-
-@jax.custom_jvp
-def squared(x):
-    return x * x
-
-
-squared.defjvp(lambda primals, tangents: (squared(*primals), 2 * primals[0] * tangents[0]))
-gated = jax.jit(lambda x: jax.nn.relu(x) * 2)
-TURNS = count()
-FITS = {
-    "a compiled function": gated,
-    "around it": lambda x: gated(x) + gated(x[:1]),
-    "an eager function": lambda x: jnp.where(jnp.linalg.norm(x) > 1, squared(x), jnp.sort(x)),
-    "by turns": lambda x: gated(x) if next(TURNS) % 2 else gated(x[:1]),
-    "an attention": attention,
-    "a loop": lambda x: jax.lax.fori_loop(0, 3, doubled_in_turn, x),
-    "a checkpoint": lambda x: jax.checkpoint(lambda x: jnp.sin(x) * 2)(x),
-    "a custom derivative": lambda x: with_derivative(jnp.sin)(x),
-    "a gradient": lambda x: jax.grad(lambda x: (squared(x) + gated(x)).sum())(x),
-    "a batch": lambda x: jax.vmap(lambda row: gated(row).sum())(x),
-    "random numbers": lambda x: x + jax.random.normal(jax.random.key(0), x.shape),
-    "a callback for debugging": lambda x: debugged(x) * 2,
-    "a module": module,
-}
-
-
-def debugged(x):
-    jax.debug.callback(lambda *_: None, x)
-    return x
-
-
-def with_derivative(function):
-    made = jax.custom_vjp(lambda x: function(x))
-    made.defvjp(lambda x: (function(x), x), lambda x, cotangent: (cotangent * jnp.cos(x),))
-    return made
-
-
-def doubled_in_turn(_turn, x):
-    return x * 2
-
-
-@pytest.mark.parametrize("function", FITS.values(), ids=FITS)
-def test_an_explanation_accuses_nobody_and_compiles_nothing(function):
-    inputs = X, X.astype(jnp.bfloat16), jnp.ones((2, 16))
-    before = JAX.programs_compiled(), gated._cache_size()
-    for x in inputs[: 2 if function is module else 3]:
-        assert explain(function, x).compiled_again is None
-    assert (JAX.programs_compiled(), gated._cache_size()) == before
-
-
-def test_a_call_from_no_code_of_the_users_has_the_line_of_the_function():
-    grown = jax.jit(lambda x: x + 1)
-    calls = map(grown, [np.ones(1), np.ones(2)])
-    found = JAX.compiled_again(calls.__next__)
-    assert found.file == __file__
-    assert "grown = " in Path(__file__).read_text(encoding="utf-8").splitlines()[found.line - 1]
+def test_an_explanation_leaves_out_why_a_second_call_compiles_and_compiles_nothing():
+    before = JAX.programs_compiled(), grown._cache_size()
+    for function in (made_in_the_function, grown, lambda x: grown(x)):
+        assert explain(function, X).compiled_again is None
+    assert (JAX.programs_compiled(), grown._cache_size()) == before
 
 
 def test_a_weak_type_is_named():
@@ -352,7 +266,7 @@ def test_eager_code_starts_no_fewer_operations_than_are_said(function):
     started = []
     for _turn in range(2):  # the first of which compiles them
         started.clear()
-        with private.watched(lambda *_about: started.append(1), lambda *_about: None):
+        with private.watched(run=lambda *_about: started.append(1), compile=lambda *_about: None):
             function(X)
     jitted = variants(function, X).by_name["jit"].run
     assert 1 <= JAX.eager_operations(first_call(jitted, X)) <= len(started)
@@ -466,7 +380,6 @@ SMALLEST = {
     "jit": (FAST, [X]),
     "NumPy": (jax.jit(lambda x, y: x + y), [np.ones((4, 8)), np.ones(4)]),
     "a pytree": (jax.jit(lambda weights, x: weights["w"] * x), [{"w": X}, X]),
-    "a text": (jax.jit(lambda x, how: x, static_argnames="how"), [X, "fast"]),
     "weights bound": (partial(jax.jit(lambda weights, x: weights["w"] * x), {"w": X}), [X]),
     "options": (jax.jit(doubled, compiler_options={"xla_embed_ir_in_executable": True}), [X]),
     "donated": (jax.jit(doubled, donate_argnums=0), [X]),

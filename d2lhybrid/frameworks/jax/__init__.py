@@ -184,10 +184,8 @@ class JAX(FolderFramework):
 
         return why.compiled_again(run)
 
-    def compiled_again_apart(self, model: Function, args: Args, kwargs: Kwargs) -> Finding | None:
-        from d2lhybrid.frameworks.jax import why
-
-        return why.compiled_again_apart(model, args, kwargs)
+    def apart(self) -> None:
+        """None: JAX keeps all programs in one cache."""
 
     def first_call(self) -> AbstractContextManager[Callable[[], Explanation | None]]:
         from d2lhybrid.frameworks.jax import why

@@ -169,7 +169,7 @@ def _last_work(x: Any) -> Any:
     return x @ x
 
 
-COMPILED = "/jax/core/compile/backend_compile_duration"
+_COMPILED = "/jax/core/compile/backend_compile_duration"
 _events: Counter[str] = Counter()  # that JAX has reported, by their names
 
 
@@ -192,4 +192,4 @@ def disk_cache_hits() -> int:
 def programs_compiled() -> int:
     """Those that were found in the persistent cache among them: they are traced and loaded."""
     _count_events()
-    return _events[COMPILED]
+    return _events[_COMPILED]

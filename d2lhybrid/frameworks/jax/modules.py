@@ -157,7 +157,7 @@ def traced(model: Any, args: Args, kwargs: Kwargs) -> Any:
 
     What ``jax.jit`` or ``nnx.jit`` returned keeps its static arguments.
     """
-    jit = _jit_that_made(model)
+    jit = jit_that_made(model)
     if jit is None:
         function = traceable(model)
         with _unharmed(model):
@@ -191,7 +191,7 @@ def _with_modules(function: Any) -> Pure | None:
         return None
     named = callables_in(function)
     modules = [*filter(is_module, named)]
-    if not modules or not any(_jit_that_made(thing) is nnx.jit for thing in named):
+    if not modules or not any(jit_that_made(thing) is nnx.jit for thing in named):
         return None
     graph, weights = nnx.split(modules)
 
@@ -222,7 +222,7 @@ def _unharmed(function: Any) -> Iterator[None]:
     That empties a module that comes from outside of the trace, and raises then.
     """
     nnx = flax()
-    calls_nnx_jit = nnx and any(_jit_that_made(each) is nnx.jit for each in callables_in(function))
+    calls_nnx_jit = nnx and any(jit_that_made(each) is nnx.jit for each in callables_in(function))
     nodes = gc.get_objects() if calls_nnx_jit else ()
     held = [(vars(each), {**vars(each)}) for each in nodes if issubclass(type(each), nnx.Pytree)]
     try:
@@ -233,7 +233,7 @@ def _unharmed(function: Any) -> Iterator[None]:
             attributes.update(before)
 
 
-def _jit_that_made(function: Any) -> Any:
+def jit_that_made(function: Any) -> Any:
     """``jax.jit`` or ``nnx.jit`` for what one of them returned; None for anything else."""
     nnx = flax()
     for jit in (jax.jit, *([nnx.jit] if nnx else [])):

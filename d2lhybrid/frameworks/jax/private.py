@@ -6,6 +6,7 @@ error into a note.
 """
 
 import logging
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -18,10 +19,12 @@ from typing import Any
 import jax
 
 try:
-    from jax._src import api, core, dispatch, pjit, traceback_util, xla_bridge
+    from jax._src import api, core, dispatch, pjit, xla_bridge
     from jax._src.interpreters import partial_eval, pxla
 except ImportError:
-    api = core = dispatch = partial_eval = pjit = pxla = traceback_util = xla_bridge = None
+    api = core = dispatch = partial_eval = pjit = pxla = xla_bridge = None
+
+FOLDER = os.path.dirname(jax.__file__) + os.sep
 
 
 def is_tracing() -> bool:
@@ -59,11 +62,6 @@ def donates(model: Any) -> bool:
     """Did the user tell ``jax.jit`` to donate arguments of this? No if JAX doesn't tell."""
     info = _jit_info(model)
     return bool(getattr(info, "donate_argnums", ()) or getattr(info, "donate_argnames", ()))
-
-
-def compiler_options(model: Any) -> dict[str, Any]:
-    """XLA's options that the user gave ``jax.jit`` for this function; none if JAX doesn't tell."""
-    return dict(getattr(_jit_info(model), "compiler_options_kvs", ()))
 
 
 def _jit_info(model: Any) -> Any:
@@ -108,13 +106,14 @@ def cache_misses(listen: Callable[[str], None]) -> Iterator[None]:
 
 @contextmanager
 def watched(
-    run: Callable[[Any, Any, FrameType], None], compile: Callable[[Any, Any], None]
+    compile: Callable[[Any, Any], None],
+    run: Callable[[Any, Any, FrameType], None] = lambda *_about: None,
 ) -> Iterator[None]:
-    """Inside, hear of each program that this thread runs or makes, one of eager code included.
+    """Inside, hear of each program that this thread makes or runs, one of eager code included.
 
-    `run` gets the function that was compiled, its jaxpr, each None if JAX doesn't tell, and the
-    frame of Python that runs the program. `compile` gets the jaxpr of a new program and what JAX
-    compiles for it. Neither is called if JAX doesn't tell. Another thread that wants to hear waits.
+    `compile` gets the jaxpr of a new program and what JAX compiles for it. `run` gets the function
+    that was compiled, its jaxpr, each None if JAX doesn't tell, and the frame of Python that has
+    called it. Neither is called if JAX doesn't tell. Another thread that wants to hear waits.
     """
     hook = getattr(api, "_post_hook_state", None)  # which JAX calls after a program that it knows
     miss = getattr(pjit, "_run_python_pjit", None)  # which runs the others
@@ -123,22 +122,18 @@ def watched(
         yield
         return
     thread, hook_before = threading.get_ident(), hook.value
-    between = pjit.__file__, traceback_util.__file__
 
     def after_run(program: Any, args: Any, kwargs: Any, output: Any) -> None:
         caller = sys._getframe(1)
         is_derived = caller.f_code.co_name == "_pjit_call_impl"  # as by jax.grad
         jaxpr = caller.f_locals["jaxpr"] if is_derived else None
-        run(compiled_function(program), jaxpr, caller)
+        run(getattr(program, "_fun", None), jaxpr, caller)
         if hook_before is not None:
             hook_before(program, args, kwargs, output)
 
     def before_miss(params: Any, flat: Any, function: Any, *given: Any) -> Any:
         if threading.get_ident() == thread and not is_tracing():
-            caller = sys._getframe(1)
-            while caller.f_back and caller.f_code.co_filename in between:
-                caller = caller.f_back
-            run(function, params.params["jaxpr"], caller)
+            run(function, params.params["jaxpr"], sys._getframe(1))
         return miss(params, flat, function, *given)
 
     def after_lowering(jaxpr: Any, *given: Any, **named: Any) -> Any:
@@ -155,9 +150,18 @@ def watched(
         yield
 
 
-def compiled_function(jitted: Any) -> Any:
-    """What ``jax.jit`` has compiled; None if JAX doesn't tell."""
-    return getattr(jitted, "_fun", None)
+def is_compiled_by_jax(function: Any) -> bool:
+    """Does JAX compile this for itself: one operation, or a function that it defines as compiled?
+
+    ``jnp.sin`` is such a function. What is compiled in it is no longer what JAX has by its name,
+    as it is for ``jax.jit(jnp.sin)``, which is the user's.
+    """
+    if hasattr(function, "_apply_primitive"):
+        return True
+    module = getattr(function, "__module__", None) or ""
+    name = getattr(function, "__qualname__", "<locals>")  # which the user got from a call of JAX
+    named = getattr(sys.modules.get(module), name, None)
+    return module.startswith("jax.") and "<locals>" not in name and named is not function
 
 
 def executable(computation: Any) -> Any:
