@@ -15,6 +15,7 @@ from threading import get_ident
 from time import perf_counter
 from traceback import walk_stack
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import tensorflow as tf
 
@@ -43,6 +44,7 @@ _ONLY_IN_GRAPHS = CONTROL_FLOW | {"Identity", "IdentityN", "NoOp", "ReadVariable
 _ONLY_IN_GRAPHS |= {"Shape", "ShapeN", "Size", "BroadcastGradientArgs"}
 
 _traces_made = 0  # since somebody first asked
+_numbers: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # of each trace, in order
 
 
 def traces_made() -> int | None:
@@ -50,14 +52,16 @@ def traces_made() -> int | None:
     callbacks = private.trace_callbacks()
     if callbacks is None:
         return None
-    if _count not in callbacks:
-        callbacks.append(_count)
+    if _note_made not in callbacks:
+        callbacks.append(_note_made)
     return _traces_made
 
 
-def _count(trace: Any) -> None:
+def _note_made(trace: Any) -> None:
     global _traces_made
-    _traces_made += _is_users(trace)
+    if _is_users(trace):
+        _traces_made += 1
+        _numbers[trace] = _traces_made
 
 
 def _is_users(trace: Any) -> bool:
@@ -66,32 +70,41 @@ def _is_users(trace: Any) -> bool:
 
 
 @contextmanager
-def _watched(
-    called: Callable[[Any, list[Any]], object], made: Callable[[Any], object] = lambda _trace: None
-) -> Iterator[None]:
-    """Tell of the traces that this thread calls in the block, with tensors, and of those it makes.
-
-    A trace inside another is part of it.
-    """
+def _watched(note: Callable[[Any, list[Any]], object]) -> Iterator[None]:
+    """Call `note` with each trace that this thread calls in the block, and with its tensors."""
     thread = get_ident()
 
-    def note_called(trace: Any, tensors: list[Any]) -> None:
+    def note_users(trace: Any, tensors: list[Any]) -> None:
         if get_ident() == thread and _is_users(trace):
-            called(trace, tensors)
+            note(trace, tensors)
 
-    def note_made(trace: Any) -> None:
-        if get_ident() == thread and _is_users(trace):
-            made(trace)
+    with private.noted_traces_called(note_users):
+        yield
 
-    callbacks = private.trace_callbacks()
-    if callbacks is None:  # then the traces can be seen by nothing else
-        callbacks = []
-    callbacks.append(note_made)
-    try:
-        with private.noted_traces_called(note_called):
-            yield
-    finally:
-        callbacks.remove(note_made)
+
+@dataclass(frozen=True)
+class _Called:
+    """A trace that was called: was it made just before, with which shapes, by whose line?"""
+
+    trace: Any
+    is_new: bool
+    shapes: list[str]
+    place: tuple[str, int]
+
+
+@contextmanager
+def _traces_called() -> Iterator[list[_Called]]:
+    """The traces that this thread calls in the block; new are those that are made in it."""
+    called, made_before = [], traces_made() or 0
+
+    def note(trace: Any, tensors: list[Any]) -> None:  # which would fill the memory, if they stayed
+        is_new = _numbers.get(trace, 0) > made_before
+        shapes = [f"{tensor.dtype.name} {tensor.shape}" for tensor in tensors]
+        stack = [(frame.f_code.co_filename, line) for frame, line in walk_stack(None)]
+        called.append(_Called(trace, is_new, shapes, last_user_frame(reversed(stack))))
+
+    with _watched(note):
+        yield called
 
 
 # What a first call compiles
@@ -99,37 +112,33 @@ def _watched(
 
 @dataclass
 class _FirstCall:
-    """The traces of a call: those that it made, and those that it called, in order.
+    """The traces that a call calls, in order, and what Grappler makes meanwhile."""
 
-    ``rewritten``: what Grappler made meanwhile.
-    """
-
-    made: list[Any] = field(default_factory=list)
-    called: list[Any] = field(default_factory=list)
+    called: list[_Called] = field(default_factory=list)
     rewritten: list[Any] = field(default_factory=list)
     seconds: float = 0.0
 
     def explanation(self) -> Explanation | None:
-        called = dict.fromkeys(self.called)
-        made = called.keys() & self.made
-        if not made:  # though there may be a trace that is only converted, or makes variables
+        is_new = {call.trace: call.is_new for call in self.called}
+        if not any(is_new.values()):
             return None
         return Explanation(
             explain.VERSION,
-            explain.name(self.called[0]),
-            len(made),
+            explain.name(self.called[0].trace),
+            sum(is_new.values()),
             graph_count=len(self.called),
-            fallbacks=tuple(chain.from_iterable(map(explain.calls_into_python, called))),
+            fallbacks=tuple(chain.from_iterable(map(explain.calls_into_python, is_new))),
             recording=Recording(self._graphs),
         )
 
     def _graphs(self) -> tuple[Graph, ...]:
-        return tuple(map(cache(self._graph), self.called))
+        graph = cache(self._graph)
+        return tuple(graph(call.trace, call.is_new) for call in self.called)
 
-    def _graph(self, trace: Any) -> Graph:
+    def _graph(self, trace: Any, is_new: bool) -> Graph:
         missing, by_xla = MissingNames(), is_by_xla(trace)
         if not by_xla:  # Grappler rewrites a trace at its first run, which may have been before
-            rewritten = self.rewritten if trace in self.made else []
+            rewritten = self.rewritten if is_new else []
             stages = stages_by_grappler(trace, lambda: rewritten, missing)
         elif self.seconds <= _LONGEST_XLA_SECONDS:
             inputs = trace.inputs[: len(trace.inputs) - len(trace.captured_inputs)]
@@ -151,9 +160,7 @@ def first_call() -> Iterator[Callable[[], Explanation | None]]:
         if private.is_started():  # else collecting would start it, outside the time of the call
             with suppress(AttributeError, ImportError):
                 call.rewritten = stack.enter_context(private.graph_collection())
-        stack.enter_context(
-            _watched(lambda trace, _tensors: call.called.append(trace), call.made.append)
-        )
+        call.called = stack.enter_context(_traces_called())
         start = perf_counter()
         yield call.explanation
         call.seconds = perf_counter() - start
@@ -176,10 +183,9 @@ def eager_operations(explanation: Explanation) -> int:
 
 def runs_compiled(run: Callable[[], Any]) -> bool:
     """Call `run` once. Does it call a trace?"""
-    called: list[Any] = []
-    with _watched(lambda trace, _tensors: called.append(trace)):
+    with _traces_called() as called:
         run()
-    return bool(called)
+        return bool(called)
 
 
 def why_not_compiled(function: Any) -> str:
@@ -251,56 +257,41 @@ def _add_one_to_first(*tensors: Any) -> Any:
 # Why a call compiles again
 
 
-@dataclass
-class _Call:
-    """The traces that a call made, and those that it called, with shapes; each with its place."""
-
-    made: list[tuple[Any, tuple[str, int]]] = field(default_factory=list)
-    called: list[tuple[Any, list[str], tuple[str, int]]] = field(default_factory=list)
-
-    def note_made(self, trace: Any) -> None:
-        self.made.append((trace, _place()))
-
-    def note_called(self, trace: Any, tensors: list[Any]) -> None:
-        """Its tensors aren't kept, because they would fill the memory."""
-        shapes = [f"{tensor.dtype.name} {tensor.shape}" for tensor in tensors]
-        self.called.append((trace, shapes, _place()))
-
-
-def _place() -> tuple[str, int]:
-    """The line of the user's code that is calling."""
-    stack = [(frame.f_code.co_filename, line) for frame, line in walk_stack(None)]
-    return last_user_frame(reversed(stack))
-
-
 def compiled_again(run: Callable[[], Any]) -> Finding | None:
     """Call `run` twice: why the second call made a trace, or XLA compiled one anew."""
-    before, now = _Call(), _Call()
     with output.quiet(), quiet():
-        for call in (before, now):
-            with _watched(call.note_called, call.note_made):
-                run()
-        return _why_traced(before, now) if now.made else _why_compiled(before, now)
+        with _traces_called() as before:
+            run()
+        with _traces_called() as now:
+            run()
+    for call in now:
+        if call.is_new:
+            return Finding(_why_traced(call, before), *call.place)
+    for call in now:
+        if is_by_xla(call.trace) and (said := _why_compiled(call, before)):
+            return Finding(said, *call.place)
+    return None
 
 
-def _why_traced(before: _Call, now: _Call) -> Finding:
-    """How the first new trace differs from the nearest that the call before made there."""
-    trace, place = now.made[0]
-    name, types = explain.name(trace), _types(trace)
-    earlier = [_types(one) for one, at in before.made if (explain.name(one), at) == (name, place)]
+def _why_traced(new: _Called, before: list[_Called]) -> str:
+    """How a trace differs from the nearest that the call before called at the same place."""
+    name, types = explain.name(new.trace), _types(new.trace)
+    earlier = [
+        _types(call.trace)
+        for call in before
+        if (explain.name(call.trace), call.place) == (name, new.place)
+    ]
     if not earlier:
-        text = _("no trace of {function} fits this call")
-        return Finding(text.format(function=name), *place)
+        return _("no trace of {function} fits this call").format(function=name)
 
     def differing(others: dict[str, Any]) -> list[str]:
         return [argument for argument in types if types[argument] != others.get(argument)]
 
     nearest = min(earlier, key=lambda others: len(differing(others)))
     if not differing(nearest):
-        text = _("each call makes a new tf.function of {function}")
-        return Finding(text.format(function=name), *place)
+        return _("each call makes a new tf.function of {function}").format(function=name)
     argument = differing(nearest)[0]
-    return Finding(_difference(argument, types[argument], nearest.get(argument)), *place)
+    return _difference(argument, types[argument], nearest.get(argument))
 
 
 def _types(trace: Any) -> dict[str, Any]:
@@ -319,13 +310,12 @@ def _difference(argument: str, now: Any, before: Any) -> str:
     return text.format(name=argument, now=said[0], before=said[1])
 
 
-def _why_compiled(before: _Call, now: _Call) -> Finding | None:
-    """Which shape is new to a trace that the call before called, too, and that XLA compiles."""
-    for trace, shapes, place in now.called:
-        earlier = [its for one, its, _at in before.called if one is trace]
-        if earlier and shapes not in earlier and is_by_xla(trace):
-            pairs = zip(trace.inputs, shapes, earlier[-1], strict=False)
-            name, new, old = next((one.op.name, new, old) for one, new, old in pairs if new != old)
-            text = _("XLA compiles for each shape: {name} is now {now}, before {before}")
-            return Finding(text.format(name=name, now=new, before=old), *place)
-    return None
+def _why_compiled(call: _Called, before: list[_Called]) -> str:
+    """Which shape is new to a trace that the call before called, too; empty if none is."""
+    earlier = [other.shapes for other in before if other.trace is call.trace]
+    if not earlier or call.shapes in earlier:
+        return ""
+    pairs = zip(call.trace.inputs, call.shapes, earlier[-1], strict=False)
+    name, now, old = next((tensor.op.name, now, old) for tensor, now, old in pairs if now != old)
+    text = _("XLA compiles for each shape: {name} is now {now}, before {before}")
+    return text.format(name=name, now=now, before=old)
