@@ -25,12 +25,7 @@ from d2lhybrid.frameworks.base import BEFORE_CALLS, BEFORE_SECONDS
 from d2lhybrid.frameworks.failures import last_user_frame, quiet
 from d2lhybrid.frameworks.tensorflow import explain, private
 from d2lhybrid.frameworks.tensorflow.modules import compiled_in, is_by_xla, users_run_eagerly
-from d2lhybrid.frameworks.tensorflow.stages import (
-    CONTROL_FLOW,
-    stages_by_grappler,
-    stages_by_xla,
-    traced_stage,
-)
+from d2lhybrid.frameworks.tensorflow.stages import CONTROL_FLOW
 from d2lhybrid.frameworks.variant import Function
 from d2lhybrid.graphs.explanation import Explanation, Finding, MissingNames, Recording
 from d2lhybrid.graphs.fates import DROPPED, FOLDED, FREE
@@ -84,7 +79,7 @@ def _watched(note: Callable[[Any, list[Any]], object]) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _Called:
-    """A trace that was called: was it made just before, with which shapes, by whose line?"""
+    """A trace that was called: is it new, which shapes had its tensors, which line calls it?"""
 
     trace: Any
     is_new: bool
@@ -136,16 +131,14 @@ class _FirstCall:
         return tuple(graph(call.trace, call.is_new) for call in self.called)
 
     def _graph(self, trace: Any, is_new: bool) -> Graph:
-        missing, by_xla = MissingNames(), is_by_xla(trace)
-        if not by_xla:  # Grappler rewrites a trace at its first run, which may have been before
-            rewritten = self.rewritten if is_new else []
-            stages = stages_by_grappler(trace, lambda: rewritten, missing)
-        elif self.seconds <= _LONGEST_XLA_SECONDS:
+        by_xla, compiler_ir = is_by_xla(trace), None
+        if by_xla and self.seconds <= _LONGEST_XLA_SECONDS:
             inputs = trace.inputs[: len(trace.inputs) - len(trace.captured_inputs)]
-            stages = stages_by_xla(trace, private.compiler_ir(trace, inputs))
-        else:
-            stages = (traced_stage(trace),)
-        return explain.graph_of(explain.name(trace), stages, by_xla, missing)
+            compiler_ir = private.compiler_ir(trace, inputs)
+        # Grappler rewrites a trace at its first run, which was before if the trace isn't new.
+        rewritten = self.rewritten if is_new and not by_xla else []
+        name = explain.name(trace)
+        return explain.graph_of(name, trace, compiler_ir, lambda: rewritten, MissingNames())
 
 
 @contextmanager
@@ -275,39 +268,31 @@ def compiled_again(run: Callable[[], Any]) -> Finding | None:
 
 def _why_traced(new: _Called, before: list[_Called]) -> str:
     """How a trace differs from the nearest that the call before called at the same place."""
-    name, types = explain.name(new.trace), _types(new.trace)
-    earlier = [
-        _types(call.trace)
-        for call in before
-        if (explain.name(call.trace), call.place) == (name, new.place)
-    ]
-    if not earlier:
+    name = explain.name(new.trace)
+    at_place = (call.trace for call in before if call.place == new.place)
+    differing = [_differing(new.trace, trace) for trace in at_place if explain.name(trace) == name]
+    if not differing:
         return _("no trace of {function} fits this call").format(function=name)
-
-    def differing(others: dict[str, Any]) -> list[str]:
-        return [argument for argument in types if types[argument] != others.get(argument)]
-
-    nearest = min(earlier, key=lambda others: len(differing(others)))
-    if not differing(nearest):
+    nearest = min(differing, key=len)
+    if not nearest:
         return _("each call makes a new tf.function of {function}").format(function=name)
-    argument = differing(nearest)[0]
-    return _difference(argument, types[argument], nearest.get(argument))
-
-
-def _types(trace: Any) -> dict[str, Any]:
-    """The types of a trace's arguments, by name."""
-    parameters = trace.function_type.parameters.items()
-    return {name: parameter.annotation for name, parameter in parameters}
-
-
-def _difference(argument: str, now: Any, before: Any) -> str:
-    """How the type of an argument differs from that of an earlier trace, as TensorFlow writes it."""
+    argument, now, then = nearest[0]
     text = _("{name} is now {now}, before {before}")
-    if hasattr(now, "value") and hasattr(before, "value"):
+    if hasattr(now, "value") and hasattr(then, "value"):
         text = _("{name} is a Python value: now {now}, before {before}")
-        now, before = now.value, before.value
-    said = [shorten(repr(one), _LONGEST_TYPE, placeholder="…") for one in (now, before)]
-    return text.format(name=argument, now=said[0], before=said[1])
+        now, then = now.value, then.value
+    now, then = (shorten(repr(one), _LONGEST_TYPE, placeholder="…") for one in (now, then))
+    return text.format(name=argument, now=now, before=then)
+
+
+def _differing(trace: Any, other: Any) -> list[tuple[str, Any, Any]]:
+    """The arguments whose types aren't those of another trace, with both types."""
+    types, of_other = (
+        {name: parameter.annotation for name, parameter in one.function_type.parameters.items()}
+        for one in (trace, other)
+    )
+    pairs = ((name, kind, of_other.get(name)) for name, kind in types.items())
+    return [(name, kind, before) for name, kind, before in pairs if kind != before]
 
 
 def _why_compiled(call: _Called, before: list[_Called]) -> str:
