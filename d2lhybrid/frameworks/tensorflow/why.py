@@ -213,11 +213,9 @@ def seconds_before(
         called.clear()
         start = perf_counter()
         wait(function())
-        end = perf_counter()
-        return called[0] - start, end - called[0]
+        return called[0] - start, perf_counter() - called[0]
 
-    until: list[float] = []
-    entering: list[float] = []
+    rows: list[tuple[float, float, float]] = []
     with _watched(lambda _trace, _tensors: called.append(perf_counter())):
         wait(run())
         if not called:
@@ -225,12 +223,10 @@ def seconds_before(
         if smallest is not None:
             wait(smallest())  # which compiles it
         end = perf_counter() + BEFORE_SECONDS
-        while len(until) < BEFORE_CALLS and (not until or perf_counter() < end):
-            before, inside = timed(run)
-            until.append(before)
-            if smallest is not None:
-                entering.append(min(inside, timed(smallest)[1]))
-    return min(until) + min(entering, default=0.0)
+        while not rows or (len(rows) < BEFORE_CALLS and perf_counter() < end):
+            rows.append((*timed(run), timed(smallest)[1] if smallest else 0.0))
+    until, inside, entering = map(min, zip(*rows, strict=True))
+    return float(until + min(inside, entering))
 
 
 def smallest(function: Any, tensors: Sequence[Any]) -> Function | None:
