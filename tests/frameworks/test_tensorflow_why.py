@@ -273,6 +273,13 @@ def test_what_xla_compiles_for_long_is_not_compiled_once_more(monkeypatch):
     assert len(found.graphs()[0].stages) == 1
 
 
+def test_of_open_shapes_the_steps_of_xla_are_unknown():
+    signature = [tf.TensorSpec([None])]
+    doubled = tf.function(lambda x: x * 2, input_signature=signature, jit_compile=True)
+    found = first_call(lambda: doubled(tf.ones(3)))
+    assert (found.graph_count, found.program) == (1, None)
+
+
 def test_watching_a_call_that_compiles_nothing_takes_no_millisecond():
     times = []
     for _turn in range(9):

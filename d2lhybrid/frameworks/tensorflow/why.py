@@ -132,7 +132,8 @@ class _FirstCall:
 
     def _graph(self, trace: Any, is_new: bool) -> Graph:
         by_xla, compiler_ir = is_by_xla(trace), None
-        if by_xla and self.seconds <= _LONGEST_XLA_SECONDS:
+        is_static = all(tensor.shape.is_fully_defined() for tensor in trace.inputs)
+        if by_xla and is_static and self.seconds <= _LONGEST_XLA_SECONDS:
             inputs = trace.inputs[: len(trace.inputs) - len(trace.captured_inputs)]
             compiler_ir = private.compiler_ir(trace, inputs)
         # Grappler rewrites a trace at its first run, which was before if the trace isn't new.
@@ -146,7 +147,7 @@ def first_call() -> Iterator[Callable[[], Explanation | None]]:
     """As ``Framework.first_call`` says.
 
     Grappler's graphs are those that this call makes, which TensorFlow collects. XLA shows its
-    program only if it compiles the trace once more, and only for shapes that the trace knows.
+    program only if it compiles the trace once more; we don't ask if a shape is open.
     """
     call = _FirstCall()
     with ExitStack() as stack:
