@@ -206,7 +206,7 @@ class TensorFlow(FolderFramework):
         self.import_part("why")
         from d2lhybrid.frameworks.tensorflow import why
 
-        return why.seconds_before(run, smallest, self.wait_for)
+        return why.seconds_before(run, smallest)
 
     def smallest(self, function: Function, tensors: Sequence[Any]) -> Function | None:
         self.import_part("why")

@@ -21,7 +21,7 @@ import tensorflow as tf
 
 from d2lhybrid.core import output
 from d2lhybrid.core.i18n import gettext as _, names
-from d2lhybrid.frameworks.base import BEFORE_CALLS, BEFORE_SECONDS
+from d2lhybrid.frameworks.base import BEFORE_SECONDS
 from d2lhybrid.frameworks.failures import last_user_frame, quiet
 from d2lhybrid.frameworks.tensorflow import explain, private
 from d2lhybrid.frameworks.tensorflow.modules import compiled_in, is_by_xla, users_run_eagerly
@@ -34,6 +34,7 @@ from d2lhybrid.graphs.graph import Graph
 # To read what XLA makes of a trace takes one more compilation, in which no limit interrupts it.
 _LONGEST_XLA_SECONDS = 0.3  # of a first call, tracing included
 _LONGEST_TYPE = 80  # letters of an argument's type or value
+_MOST_CALLS = 100  # of which the quickest says what comes before compiled code
 # What a graph needs and eager code doesn't start as an operation, or not always.
 _ONLY_IN_GRAPHS = CONTROL_FLOW | {"Identity", "IdentityN", "NoOp", "ReadVariableOp"}
 _ONLY_IN_GRAPHS |= {"Shape", "ShapeN", "Size", "BroadcastGradientArgs"}
@@ -198,36 +199,37 @@ def why_not_compiled(function: Any) -> str:
     return ""
 
 
-def seconds_before(
-    run: Function, smallest: Function | None, wait: Callable[[Any], object]
-) -> float | None:
+def seconds_before(run: Function, smallest: Function | None) -> float | None:
     """The time until a call of `run` calls its first trace, and what it takes to enter a trace.
 
     The latter is what a call of `smallest` takes from there on, which computes nearly nothing. It
-    isn't known without that. Both are the least of several calls, because calls that are measured
-    in rows find the caches warmer. None if `run` calls no trace.
+    isn't known without that. Both are the least of some calls in a row, as calls are measured. None
+    if `run` calls no trace.
     """
     called: list[float] = []  # when
 
-    def timed(function: Function) -> tuple[float, float]:
-        """Seconds of a call until it calls a trace, and from there on."""
-        called.clear()
-        start = perf_counter()
-        wait(function())
-        return called[0] - start, perf_counter() - called[0]
+    def least(function: Function) -> tuple[float, float]:
+        """Seconds until a call of a function calls a trace, and from there on."""
+        until: list[float] = []
+        inside: list[float] = []
+        end = perf_counter() + BEFORE_SECONDS
+        while not until or (len(until) < _MOST_CALLS and perf_counter() < end):
+            called.clear()
+            start = perf_counter()
+            function()
+            inside.append(perf_counter() - called[0])
+            until.append(called[0] - start)
+        return min(until), min(inside)
 
-    rows: list[tuple[float, float, float]] = []
     with _watched(lambda _trace, _tensors: called.append(perf_counter())):
-        wait(run())
+        run()
         if not called:
             return None
-        if smallest is not None:
-            wait(smallest())  # which compiles it
-        end = perf_counter() + BEFORE_SECONDS
-        while not rows or (len(rows) < BEFORE_CALLS and perf_counter() < end):
-            rows.append((*timed(run), timed(smallest)[1] if smallest else 0.0))
-    until, inside, entering = map(min, zip(*rows, strict=True))
-    return float(until + min(inside, entering))
+        until, inside = least(run)
+        if smallest is None:
+            return until
+        smallest()  # which compiles it
+        return until + min(inside, least(smallest)[1])
 
 
 def smallest(function: Any, tensors: Sequence[Any]) -> Function | None:
