@@ -93,7 +93,8 @@ def _traces_called() -> Iterator[list[_Called]]:
     """The traces that this thread calls in the block; new are those that are made in it."""
     called, made_before = [], traces_made() or 0
 
-    def note(trace: Any, tensors: list[Any]) -> None:  # which would fill the memory, if they stayed
+    def note(trace: Any, tensors: list[Any]) -> None:
+        """The tensors aren't kept, because they would fill the memory."""
         is_new = _numbers.get(trace, 0) > made_before
         shapes = [f"{tensor.dtype.name} {tensor.shape}" for tensor in tensors]
         stack = [(frame.f_code.co_filename, line) for frame, line in walk_stack(None)]
