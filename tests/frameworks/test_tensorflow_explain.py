@@ -86,18 +86,6 @@ def test_what_the_user_has_compiled_gets_no_trace_by_an_explanation():
     assert traces() == before
 
 
-def test_a_trace_by_xla_is_not_asked_with_other_shapes():
-    specs = [tf.TensorSpec([None, 3])]
-    alone = by_xla(lambda x: x * 2).get_concrete_function(*specs)
-    assert TENSORFLOW.compiled_again_apart(lambda x: alone(x), (X,), {}) is None
-    shapes = count(1)
-    assert TENSORFLOW.compiled_again(lambda: alone(tf.ones((next(shapes), 3)))) is not None
-    assert (
-        TENSORFLOW.compiled_again_apart(lambda x: alone(tf.ones((next(shapes), 3))), (X,), {})
-        is None
-    )
-
-
 doubled = tf.function(lambda x: x * 2)
 halved = tf.function(lambda x: x / 2, jit_compile=True)
 

@@ -157,7 +157,7 @@ class TensorFlow(FolderFramework):
         """
         from d2lhybrid.frameworks.tensorflow import why
 
-        return why.counter.traces()
+        return why.traces_made()
 
     def is_compiled(self, function: Function) -> bool:
         self.import_part("modules")
@@ -177,17 +177,12 @@ class TensorFlow(FolderFramework):
         return private.apart()
 
     def compiled_again_apart(self, model: Function, args: Args, kwargs: Kwargs) -> Finding | None:
-        """Not asked where it is known that a call finds the trace and program that it had.
-
-        That is so of what is compiled itself. What XLA compiles below a trace that is called by
-        itself can't be kept apart.
-        """
+        """Not asked of what is compiled itself, because the same arguments find their trace."""
         self.import_part("modules")
         from d2lhybrid.frameworks.tensorflow import modules
 
-        if modules.is_compiled_itself(model) or modules.has_traces_by_xla(model):
-            return None
-        return super().compiled_again_apart(model, args, kwargs)
+        is_asked = not modules.is_compiled_itself(model)
+        return super().compiled_again_apart(model, args, kwargs) if is_asked else None
 
     def first_call(self) -> AbstractContextManager[Callable[[], Explanation | None]]:
         self.import_part("why")
@@ -211,7 +206,7 @@ class TensorFlow(FolderFramework):
         self.import_part("why")
         from d2lhybrid.frameworks.tensorflow import why
 
-        return why.seconds_before(run, smallest, self.wait_for)
+        return why.seconds_before(run, smallest)
 
     def smallest(self, function: Function, tensors: Sequence[Any]) -> Function | None:
         self.import_part("why")

@@ -39,7 +39,6 @@ from d2lhybrid.graphs.explanation import (
     nothing_compiled,
 )
 from d2lhybrid.graphs.graph import Graph
-from d2lhybrid.graphs.stages import Stage
 
 VERSION = f"TensorFlow {tf.__version__}"
 _INTO_PYTHON = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
@@ -221,18 +220,24 @@ def _graphs(traces: list[_Trace], missing: MissingNames) -> tuple[Graph, ...]:
 
 
 def _graph(trace: _Trace, missing: MissingNames) -> Graph:
-    with quiet():
-        if trace.compiler_ir:
-            stages = stages_by_xla(trace.concrete, trace.compiler_ir)
-        else:
-            with put_back(trace.variables):
-                collect = partial(private.collected, trace.run)
-                stages = stages_by_grappler(trace.concrete, collect, missing)
-    return graph_of(trace.name, stages, bool(trace.compiler_ir), missing)
+    collect = partial(private.collected, trace.run)
+    with quiet(), put_back(trace.variables):
+        return graph_of(trace.name, trace.concrete, trace.compiler_ir, collect, missing)
 
 
-def graph_of(label: str, stages: tuple[Stage, ...], by_xla: bool, missing: MissingNames) -> Graph:
-    """The graph with these stages, in the words of XLA or of TensorFlow."""
+def graph_of(
+    label: str,
+    concrete: Any,
+    compiler_ir: Callable[..., str] | None,
+    collect: Callable[[], list[Any]],
+    missing: MissingNames,
+) -> Graph:
+    """The graph of a trace: by XLA, whose HLO `compiler_ir` gives, or as ``stages_by_grappler``."""
+    by_xla = compiler_ir is not None
+    if compiler_ir is not None:
+        stages = stages_by_xla(concrete, compiler_ir)
+    else:
+        stages = stages_by_grappler(concrete, collect, missing)
     return Graph(
         VERSION,
         label,

@@ -95,13 +95,6 @@ def is_compiled_itself(model: Any) -> bool:
     return isinstance(entry(model), tf.types.experimental.Callable)
 
 
-def has_traces_by_xla(model: Any) -> bool:
-    """Does it call a trace by itself that XLA compiles?"""
-    kind = tf.types.experimental.ConcreteFunction
-    traces = (compiled for compiled in compiled_in(model) if isinstance(compiled, kind))
-    return any(map(is_by_xla, traces))
-
-
 def _entries(model: Any) -> list[Any]:
     """The methods that a call of a model enters."""
     return [_attribute(model, name) for name in ("__call__", "call")]

@@ -97,47 +97,21 @@ def trace_callbacks() -> list[Callable[[Any], object]] | None:
         return None
 
 
-def traces(function: Any) -> list[Any]:
-    """The traces of a ``tf.function``; none if TensorFlow doesn't tell."""
-    cache = getattr(function, "_function_cache", None)
-    return list(cache.values()) if cache is not None else []
-
-
 def compiler_ir(concrete: Any, inputs: list[Any]) -> Callable[..., str]:
     """What gives the HLO of a trace that XLA compiles, for inputs of these types."""
     specs = [tf.TensorSpec(tensor.shape, tensor.dtype) for tensor in inputs]
-    return _compiler_ir(concrete, specs)
-
-
-def _compiler_ir(concrete: Any, inputs: list[Any]) -> Callable[..., str]:
     module: Any = import_module(f"{_FUNCTIONS}.compiler_ir")
-    ir: Callable[..., str] = module.from_concrete_function(concrete, inputs)
+    ir: Callable[..., str] = module.from_concrete_function(concrete, specs)
     return ir
 
 
-def has_same_program(concrete: Any, inputs: list[Any], others: list[Any]) -> bool:
-    """Does XLA get the same program for these inputs as for others of their types? Yes if unknown.
+def is_internal(trace: Any) -> bool:
+    """Is it a trace that TensorFlow makes for itself: for tf.data, or to make variables?
 
-    It does unless it takes a value as a constant.
+    Keras's ``predict`` makes some in each call, for tf.data, which runs them without calling them.
     """
-    try:
-        programs = {_compiler_ir(concrete, of_one)(stage="hlo") for of_one in (inputs, others)}
-    except (AttributeError, ImportError, TypeError, ValueError):
-        return True
-    return len(programs) == 1
-
-
-def is_of_data(trace: Any) -> bool:
-    """Is it the trace of a function of tf.data? No if TensorFlow doesn't tell."""
-    try:
-        return "_tf_data_function" in trace.function_def.attr
-    except AttributeError:
-        return False
-
-
-def makes_variables(trace: Any) -> bool:
-    """Is it the trace by which TensorFlow gives new variables their first values?"""
-    return bool(trace.graph.name == "initialize_variables")
+    is_of_data = "_tf_data_function" in trace.function_def.attr
+    return is_of_data or trace.graph.name == "initialize_variables"
 
 
 @contextmanager

@@ -144,8 +144,8 @@ def _predict(net: Any, args: Args, kwargs: Kwargs) -> VariantsByName:
         return {}
 
     def build() -> WithCompilerNote:
-        with kept_attributes(net):  # Keras's trace leaves its tensors in them
-            net.predict(*args, verbose=0)
+        with kept_attributes(net):
+            net.make_predict_function()
             trace = net.predict_function
 
         def predict(x: Any) -> Any:
