@@ -56,18 +56,17 @@ def ask(
     time = _Time(clock() + seconds, clock)
     baseline = _Subject(samplers[rows.baseline.label], rows.baseline)
     in_order = sorted(rows.measured, key=lambda row: (not row.is_best, row is not rows.baseline))
+    subjects = [_Subject(samplers[row.label], row) for row in in_order if row.role != "reference"]
     found: dict[str, Facts] = {}
     with suppress(KeyboardInterrupt), show_status(N_("finding out why"), progress):
-        for row in in_order:
-            subject = _Subject(samplers[row.label], row)
-            if row.role == "reference" or subject.framework is None:
-                continue
-            time.is_over = False
-            if subject.is_compiled or compiles_again(row):
-                facts = _facts(subject, baseline, time)
-                found[row.label] = replace(facts, is_cut_short=time.is_over)
-            elif row is not rows.baseline and (passed_by := _passed_by(subject, time)):
-                found[row.label] = passed_by
+        # Whether compiled code runs, and is compiled again, is asked of all rows before what takes
+        # long is asked of any: without the answer, the rest could be taken for something else.
+        for ask_stage in (_whether_compiled_code_runs, _what_a_call_costs):
+            for subject in subjects:
+                time.is_over, label = False, subject.row.label
+                if facts := ask_stage(subject, baseline, found.get(label), time):
+                    is_cut_short = facts.is_cut_short or time.is_over
+                    found[label] = replace(facts, is_cut_short=is_cut_short)
     return found
 
 
@@ -121,10 +120,24 @@ class _Time:
         return None
 
 
-def _facts(subject: _Subject, baseline: _Subject, time: _Time) -> Facts:
-    """What is observed of a row."""
-    framework, function, run = subject.framework, subject.function, subject.run
-    assert framework is not None
+def _whether_compiled_code_runs(
+    subject: _Subject, baseline: _Subject, _facts: Facts | None, time: _Time
+) -> Facts | None:
+    """Whether a call of a compiled row runs compiled code, and why it compiles again, if it does.
+
+    None of a row that isn't compiled, unless its framework passes it by whatever the user does.
+    """
+    framework, function, run, row = subject.framework, subject.function, subject.run, subject.row
+    if framework is None:
+        return None
+    if not (subject.is_compiled or compiles_again(row)):
+        if row is baseline.row:
+            return None
+        why_not = time.answer(lambda: framework.why_not_compiled(function))
+        if not why_not:
+            return None
+        runs_compiled = time.answer(lambda: framework.runs_compiled(run))
+        return None if runs_compiled else Facts(runs_compiled=False, why_not=why_not)
     if setting := framework.switched_off():
         text = _("{setting} switches the compiler off.")
         return Facts(runs_compiled=False, why_not=text.format(setting=setting))
@@ -133,8 +146,18 @@ def _facts(subject: _Subject, baseline: _Subject, time: _Time) -> Facts:
         why_not = time.answer(lambda: framework.why_not_compiled(function))
         return Facts(runs_compiled=False, why_not=why_not or "")
     facts = Facts(runs_compiled=runs_compiled)
-    if compiles_again(subject.row) or _is_like_the_first(subject.row):
-        facts = replace(facts, again=time.answer(lambda: framework.compiled_again(run)))
+    if compiles_again(row) or _is_like_the_first(row):
+        return replace(facts, again=time.answer(lambda: framework.compiled_again(run)))
+    return facts
+
+
+def _what_a_call_costs(
+    subject: _Subject, baseline: _Subject, facts: Facts | None, time: _Time
+) -> Facts | None:
+    """What a call of compiled code has to do, and what that saves; None if no such code runs."""
+    framework = subject.framework
+    if framework is None or facts is None or facts.runs_compiled is False:
+        return None
     if facts.again is None and not compiles_again(subject.row):
         facts = replace(facts, before_seconds=_before(subject, framework, time))
     if subject.explanation is not None:
@@ -142,17 +165,6 @@ def _facts(subject: _Subject, baseline: _Subject, time: _Time) -> Facts:
         if baseline.framework is framework and not baseline.is_compiled:
             facts = _with_eager_operations(facts, subject, framework, time)
     return facts
-
-
-def _passed_by(subject: _Subject, time: _Time) -> Facts | None:
-    """That no compiled code runs, of what its framework passes by whatever the user does."""
-    framework, function = subject.framework, subject.function
-    assert framework is not None
-    why_not = time.answer(lambda: framework.why_not_compiled(function))
-    if not why_not:
-        return None
-    runs_compiled = time.answer(lambda: framework.runs_compiled(subject.run))
-    return None if runs_compiled else Facts(runs_compiled=False, why_not=why_not)
 
 
 def _is_like_the_first(row: Row) -> bool:

@@ -235,7 +235,14 @@ def test_an_interrupt_ends_the_questions_and_loses_nothing(xyz):
     assert set(c) == set(functions)
     assert c.facts["jit"].runs_compiled
     assert c.facts["jit"].is_cut_short
-    assert xyz.asked.count("runs compiled") == 1
+    assert c.facts["b"].is_cut_short
+    assert c.facts["b"].program is None
+
+
+def test_whether_compiled_code_runs_is_asked_of_each_row_before_what_takes_long(xyz):
+    functions = {"eager": function(xyz, 1e-4), "jit": compiled(xyz, 1e-4), "b": compiled(xyz, 1e-4)}
+    compared(xyz, functions)
+    assert xyz.asked[:2] == ["runs compiled"] * 2
 
 
 def test_questions_end_with_their_time_and_the_line_says_so(xyz):
