@@ -151,23 +151,7 @@ def test_what_comes_before_compiled_code_is_a_part_of_the_call():
 
     for run in (lambda: net(x), converting):
         run()
-    direct = MXNET.seconds_before(lambda: net(x), MXNET.smallest(net, [x]))
-    with_conversion = MXNET.seconds_before(converting, MXNET.smallest(net, [x]))
+    direct = MXNET.seconds_before(lambda: net(x), None)
+    with_conversion = MXNET.seconds_before(converting, None)
     assert 0 < direct < with_conversion
     assert MXNET.seconds_before(lambda: x + 1, None) is None
-
-
-def test_the_smallest_is_hybridized_with_the_same_options():
-    net, x = mxnet_model()
-    around = lambda x: net(x) + 1  # noqa: E731
-    assert MXNET.smallest(net, [x]) is MXNET.smallest(around, [x]) is None
-    net.hybridize(static_alloc=True, static_shape=True, inline_limit=3)
-    for model in (net, around):
-        smallest = MXNET.smallest(model, [x])
-        assert smallest.func._flags == net._flags
-        assert smallest().asnumpy().tolist() == [x.asnumpy().ravel()[0] + 1]
-        assert MXNET.runs_compiled(smallest)
-    net.hybridize(False)
-    for layer in net:
-        layer.hybridize()
-    assert MXNET.smallest(net, [x]) is None  # of several apart

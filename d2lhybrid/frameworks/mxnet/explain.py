@@ -1,7 +1,6 @@
 """What Gluon makes of a block: which blocks become graphs, and what it refuses."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -12,12 +11,13 @@ from d2lhybrid.core.arguments import name_of
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import leaves
 from d2lhybrid.frameworks.failures import call_error, from_error, quiet, require_runs
+from d2lhybrid.frameworks.hooks import hooked
 from d2lhybrid.frameworks.mxnet import modules
 from d2lhybrid.frameworks.mxnet.device import is_numpy, symbol_like
 from d2lhybrid.frameworks.mxnet.stages import RecordedBlock, graph_of
 from d2lhybrid.frameworks.mxnet.variants import PLAIN_BLOCK
-from d2lhybrid.frameworks.mxnet.why import VERSION as _VERSION, Events, graphs_put_back
-from d2lhybrid.frameworks.variant import Args, Kwargs
+from d2lhybrid.frameworks.mxnet.why import VERSION as _VERSION, graphs_put_back
+from d2lhybrid.frameworks.variant import Args, Function, Kwargs
 from d2lhybrid.graphs.explanation import Explanation, Finding, Recording, nothing_compiled
 from d2lhybrid.graphs.graph import Graph
 
@@ -31,7 +31,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     """
     compiled = [getattr(block, "_cached_op", None) for block in modules.blocks_in(model)]
     compilations = sum(program is not None for program in compiled)
-    run, recorded, errors = _recorded(model, args, kwargs)
+    recorded, errors = _recorded(model, args, kwargs)
     notes: tuple[str, ...] = ()
     in_python: list[Finding] = []
     if isinstance(model, gluon.Block):
@@ -40,10 +40,10 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         in_python = [modules.place(block) for block in entered if not is_graph(block)]
         if not (recorded or errors or isinstance(model, gluon.HybridBlock)):
             notes = (nothing_compiled(_(PLAIN_BLOCK)),)
-    elif not (run.compiles or recorded or errors):
+    elif not (recorded or errors):
         in_python = [_place_of_function(model)]
         notes = (nothing_compiled(_("MXNet compiles HybridBlocks, and this is a function")),)
-    elif recorded and not run.is_whole:
+    elif recorded:
         text = _(
             "{model} itself isn't compiled, but it calls compiled code: these are the graphs of "
             "that code. The rest of the call runs in Python."
@@ -63,7 +63,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
 
 def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
     """The graph of each block that ``explain`` finds to be one, if it can be recorded."""
-    _run, recorded, _errors = _recorded(model, args, kwargs)
+    recorded, _errors = _recorded(model, args, kwargs)
     return _graphs(recorded)
 
 
@@ -81,56 +81,50 @@ def _graphs(recorded: Sequence[RecordedBlock]) -> tuple[Graph, ...]:
         return tuple(graph_of(_VERSION, block) for block in recorded)
 
 
-@dataclass
-class _Run:
-    """A call of a model.
+class _Reached:
+    """The blocks that are graphs, or would be if they were hybridized, with what each got first."""
 
-    ``reached``: the blocks that are graphs, or would be if they were hybridized, with what each was
-    given first. ``compiles``: did it compile anything? ``is_whole``: does it compute nothing but
-    what these graphs do? ``failure``: how it ended.
-    """
-
-    reached: list[tuple[Any, Args]] = field(default_factory=list)
-    compiles: bool = False
-    is_whole: bool = False
-    failure: Exception | None = None
+    def __init__(self) -> None:
+        self.given: dict[int, tuple[Any, Args]] = {}  # by the block's id
 
     def reach(self, block: Any, given: Args) -> None:
         """Note a call of a block. One with symbols is for the graph of a block that it is in."""
-        if _arrays_in(given) and not any(block is other for other, _given in self.reached):
-            self.reached.append((block, given))
+        if any(isinstance(leaf, mx.nd.NDArray) for _path, leaf in leaves(given)):
+            self.given.setdefault(id(block), (block, given))
 
-
-def _arrays_in(structure: Any) -> list[Any]:
-    return [leaf for _path, leaf in leaves(structure) if isinstance(leaf, mx.nd.NDArray)]
+    def reach_graph(self, method: Function, block: Any, *given: Any) -> Any:
+        """A hook that notes the call of a graph."""
+        self.reach(block, given)
+        return method(block, *given)
 
 
 def _recorded(
     model: Any, args: Args, kwargs: Kwargs
-) -> tuple[_Run, list[RecordedBlock], list[Exception]]:
+) -> tuple[list[RecordedBlock], list[Exception]]:
     """Call the model, then each block that is a graph and was reached with symbols for its arrays.
 
-    No block has another graph after that than before it. Returns the call, what was recorded of the
-    blocks, and the errors of those that refuse symbols.
+    No block has another graph after that than before it. Returns what was recorded of the blocks,
+    and the errors of those that refuse symbols.
 
     Raises:
         CallFailedError: the mistake is not the compiler's.
     """
     recorded: list[RecordedBlock] = []
     errors: list[Exception] = []
+    reached = _Reached()
     with quiet(), graphs_put_back():
-        run = _run_once(model, args, kwargs)
-        for block, given in run.reached:
+        failure = _run_once(model, args, kwargs, reached)
+        for block, given in reached.given.values():
             try:
                 recorded.append(_record(block, given))
             except Exception as error:
                 errors.append(error)
-    if run.failure and errors:
+    if failure and errors:
         with modules.eagerly(model):
             require_runs(name_of(model), partial(_call, model), args, kwargs)
-    elif run.failure:
-        raise call_error(name_of(model), run.failure, args, kwargs) from run.failure
-    return run, recorded, errors
+    elif failure:
+        raise call_error(name_of(model), failure, args, kwargs) from failure
+    return recorded, errors
 
 
 def _call(model: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -160,27 +154,21 @@ def _require_hybrid(symbol: Any, arrays: dict[str, Any]) -> None:
         symbol.infer_shape_partial(**shapes)
 
 
-def _run_once(model: Any, args: Args, kwargs: Kwargs) -> _Run:
-    """Make the call, and note what runs as a graph, or would."""
-    run, events, hooks = _Run(), Events(), []
+def _run_once(model: Any, args: Args, kwargs: Kwargs, reached: _Reached) -> Exception | None:
+    """Make the call, and note what runs as a graph, or would; how the call failed, if it did."""
+    hooks = []
     try:
         if _kind_of_graphs(model) is modules.can_be_graph:  # nothing is hybridized
             blocks = filter(modules.can_be_graph, modules.down_to(model, modules.can_be_graph))
-            hooks = [block.register_forward_pre_hook(run.reach) for block in blocks]
-        output = events.watch(partial(_call, model, *args, **kwargs))
-        all_given = [given for _block, given in events.called]
-        sources = set(map(id, _arrays_in([*args, *kwargs.values(), *events.returned])))
-        uses = set(map(id, _arrays_in([*all_given, output])))
-        run.is_whole = bool(events.called) and uses <= sources
+            hooks = [block.register_forward_pre_hook(reached.reach) for block in blocks]
+        with hooked(gluon.HybridBlock, "_call_cached_op", reached.reach_graph):
+            _call(model, *args, **kwargs)
     except Exception as error:
-        run.failure = error
+        return error
     finally:  # after an interrupt, too: these are the user's blocks
         for hook in hooks:
             hook.detach()
-    for block, given in events.called:
-        run.reach(block, given)
-    run.compiles = bool(events.compiled)
-    return run
+    return None
 
 
 def _symbols_like(value: Any, named: dict[str, Any], name: str = "input") -> Any:
