@@ -432,9 +432,7 @@ class Framework(ABC):
         return None
 
 
-def median_until(
-    begun: list[float], run: Function, wait: Callable[[], object]
-) -> float | None:
+def median_until(begun: list[float], run: Function, wait: Callable[[], object]) -> float | None:
     """Seconds from the beginning of a call to what puts its time into `begun`; the median of some.
 
     None if nothing does. `wait` waits until the work of a call is done.

@@ -1,19 +1,19 @@
-"""Hooks around functions of a framework that offers none there."""
+"""Notes of what a framework calls inside, where it has no hooks for it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import RLock, get_ident
 from typing import Any
 
-# Held by the thread that has hooks: the last to leave would put back the hook of another.
-_hooking = RLock()
+# Held by the thread that notes: the last of two to leave would put back the function of the other.
+_noting = RLock()
 
 
 @contextmanager
-def hooked(owner: Any, name: str, hook: Callable[..., Any]) -> Iterator[None]:
-    """In this thread, let each call of ``owner.name`` be one of ``hook(original, *arguments)``.
+def noted(owner: Any, name: str, note: Callable[..., object]) -> Iterator[None]:
+    """In this thread, call `note` before each call of ``owner.name``, with the same arguments.
 
-    If there is no such name, nothing is hooked.
+    If there is no such name, nothing is noted.
     """
     original, thread = getattr(owner, name, None), get_ident()
     if original is None:
@@ -21,11 +21,11 @@ def hooked(owner: Any, name: str, hook: Callable[..., Any]) -> Iterator[None]:
         return
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if get_ident() != thread:
-            return original(*args, **kwargs)
-        return hook(original, *args, **kwargs)
+        if get_ident() == thread:
+            note(*args, **kwargs)
+        return original(*args, **kwargs)
 
-    with _hooking:
+    with _noting:
         setattr(owner, name, call)
         try:
             yield

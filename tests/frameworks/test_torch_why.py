@@ -495,7 +495,7 @@ def with_the_same_number():
 
 def with_a_product():
     def scaled(x, s, t):
-        if s * t == 6:  # a product
+        if s * t == 6:
             return x * 2
         return x
 
@@ -622,7 +622,7 @@ def plain_gradients(x):  # gradients
 
 AGAIN = [
     (with_a_number, "^n == 2$", "# numbers"),
-    (with_a_product, r"t\*s\) == 6", "# a product"),
+    (with_a_product, r"t\*s\) == 6", "def scaled"),
     (with_a_shape, "size mismatch at index 0. expected 2, actual 1", "# a shape"),
     (with_modes_by_turns, "dispatch key set mismatch", "# a mode"),
     (with_a_backend_made_anew, "different backend|BACKEND_MATCH", "# a backend"),

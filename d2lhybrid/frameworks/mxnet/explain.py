@@ -1,6 +1,6 @@
 """What Gluon makes of a block: which blocks become graphs, and what it refuses."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
@@ -11,13 +11,13 @@ from d2lhybrid.core.arguments import name_of
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import leaves
 from d2lhybrid.frameworks.failures import call_error, from_error, quiet, require_runs
-from d2lhybrid.frameworks.hooks import hooked
+from d2lhybrid.frameworks.hooks import noted
 from d2lhybrid.frameworks.mxnet import modules
 from d2lhybrid.frameworks.mxnet.device import is_numpy, symbol_like
-from d2lhybrid.frameworks.mxnet.stages import RecordedBlock, graph_of
+from d2lhybrid.frameworks.mxnet.stages import VERSION, RecordedBlock, arrays_in, graphs_of
 from d2lhybrid.frameworks.mxnet.variants import PLAIN_BLOCK
-from d2lhybrid.frameworks.mxnet.why import VERSION as _VERSION, graphs_put_back
-from d2lhybrid.frameworks.variant import Args, Function, Kwargs
+from d2lhybrid.frameworks.mxnet.why import graphs_put_back
+from d2lhybrid.frameworks.variant import Args, Kwargs
 from d2lhybrid.graphs.explanation import Explanation, Finding, Recording, nothing_compiled
 from d2lhybrid.graphs.graph import Graph
 
@@ -50,21 +50,21 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         )
         notes = (text.format(model=name_of(model)),)
     return Explanation(
-        _VERSION,
+        VERSION,
         name_of(model),
         compilations,
         graph_count=len(recorded),
         fallbacks=tuple(in_python),
         unsupported=tuple(map(from_error, errors)),
         notes=notes,
-        recording=Recording(partial(_graphs, recorded)),
+        recording=Recording(partial(graphs_of, recorded)),
     )
 
 
 def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
     """The graph of each block that ``explain`` finds to be one, if it can be recorded."""
     recorded, _errors = _recorded(model, args, kwargs)
-    return _graphs(recorded)
+    return graphs_of(recorded)
 
 
 def _kind_of_graphs(model: Any) -> Callable[[Any], bool]:
@@ -74,28 +74,6 @@ def _kind_of_graphs(model: Any) -> Callable[[Any], bool]:
     """
     would_be = isinstance(model, gluon.Block) and not modules.is_compiled(model)
     return modules.can_be_graph if would_be else modules.is_graph
-
-
-def _graphs(recorded: Sequence[RecordedBlock]) -> tuple[Graph, ...]:
-    with quiet():
-        return tuple(graph_of(_VERSION, block) for block in recorded)
-
-
-class _Reached:
-    """The blocks that are graphs, or would be if they were hybridized, with what each got first."""
-
-    def __init__(self) -> None:
-        self.given: dict[int, tuple[Any, Args]] = {}  # by the block's id
-
-    def reach(self, block: Any, given: Args) -> None:
-        """Note a call of a block. One with symbols is for the graph of a block that it is in."""
-        if any(isinstance(leaf, mx.nd.NDArray) for _path, leaf in leaves(given)):
-            self.given.setdefault(id(block), (block, given))
-
-    def reach_graph(self, method: Function, block: Any, *given: Any) -> Any:
-        """A hook that notes the call of a graph."""
-        self.reach(block, given)
-        return method(block, *given)
 
 
 def _recorded(
@@ -111,10 +89,9 @@ def _recorded(
     """
     recorded: list[RecordedBlock] = []
     errors: list[Exception] = []
-    reached = _Reached()
     with quiet(), graphs_put_back():
-        failure = _run_once(model, args, kwargs, reached)
-        for block, given in reached.given.values():
+        reached, failure = _run_once(model, args, kwargs)
+        for block, given in reached:
             try:
                 recorded.append(_record(block, given))
             except Exception as error:
@@ -154,21 +131,33 @@ def _require_hybrid(symbol: Any, arrays: dict[str, Any]) -> None:
         symbol.infer_shape_partial(**shapes)
 
 
-def _run_once(model: Any, args: Args, kwargs: Kwargs, reached: _Reached) -> Exception | None:
-    """Make the call, and note what runs as a graph, or would; how the call failed, if it did."""
-    hooks = []
+def _run_once(
+    model: Any, args: Args, kwargs: Kwargs
+) -> tuple[Collection[tuple[Any, Args]], Exception | None]:
+    """Make the call: the blocks that are graphs, with what each got first, and how it failed.
+
+    If nothing is hybridized, these are the blocks that would be graphs.
+    """
+    reached: dict[int, tuple[Any, Args]] = {}
+    hooks, failure = [], None
+
+    def reach(block: Any, given: Args) -> None:
+        """Note a call of a block. One with symbols is for the graph of a block that it is in."""
+        if arrays_in(given):
+            reached.setdefault(id(block), (block, given))
+
     try:
         if _kind_of_graphs(model) is modules.can_be_graph:  # nothing is hybridized
             blocks = filter(modules.can_be_graph, modules.down_to(model, modules.can_be_graph))
-            hooks = [block.register_forward_pre_hook(reached.reach) for block in blocks]
-        with hooked(gluon.HybridBlock, "_call_cached_op", reached.reach_graph):
+            hooks = [block.register_forward_pre_hook(reach) for block in blocks]
+        with noted(gluon.HybridBlock, "_call_cached_op", lambda block, *given: reach(block, given)):
             _call(model, *args, **kwargs)
     except Exception as error:
-        return error
+        failure = error
     finally:  # after an interrupt, too: these are the user's blocks
         for hook in hooks:
             hook.detach()
-    return None
+    return reached.values(), failure
 
 
 def _symbols_like(value: Any, named: dict[str, Any], name: str = "input") -> Any:

@@ -14,123 +14,88 @@ from mxnet.gluon import Block, HybridBlock
 
 from d2lhybrid.core.arguments import name_of
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.pytree import leaves
 from d2lhybrid.frameworks.base import median_until
-from d2lhybrid.frameworks.failures import last_user_frame, quiet
-from d2lhybrid.frameworks.hooks import hooked
+from d2lhybrid.frameworks.failures import last_user_frame
+from d2lhybrid.frameworks.hooks import noted
 from d2lhybrid.frameworks.mxnet import modules
-from d2lhybrid.frameworks.mxnet.stages import RecordedBlock, graph_of
+from d2lhybrid.frameworks.mxnet.stages import VERSION, RecordedBlock, arrays_in, graphs_of
 from d2lhybrid.frameworks.mxnet.variants import PLAIN_BLOCK
 from d2lhybrid.frameworks.variant import Function
 from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
-from d2lhybrid.graphs.graph import Graph
 
 Place = tuple[str, int]  # a file and a line of it
 # The attributes in which a block holds its graph.
 _GRAPH = {"_cached_graph", "_cached_op", "_cached_op_args", "_in_format", "_out_format"}
-VERSION = f"MXNet {mx.__version__}"
 
 
 @dataclass
 class Call:
     """What happens to Gluon's blocks in a call.
 
-    ``made``, ``compiled`` and ``cleared`` (which removes a graph) hold each block with the line of
-    the user's code. ``called`` are the blocks whose graphs ran, each time that they did.
-    ``in_python`` are those that ran as Python code.
+    ``made`` are new blocks. ``compiled`` and ``cleared`` (which removes a graph) hold each block
+    with the line of the user's code, ``recorded`` what was compiled, by the block's id. ``called``
+    are the blocks whose graphs ran, each time that they did, ``in_python`` those that ran as Python
+    code.
     """
 
     made: list[Any] = field(default_factory=list)
     compiled: list[tuple[Any, Place]] = field(default_factory=list)
+    recorded: dict[int, RecordedBlock] = field(default_factory=dict)
     cleared: list[tuple[Any, Place]] = field(default_factory=list)
     called: list[Any] = field(default_factory=list)
     in_python: list[Any] = field(default_factory=list)
-    # By a block's id: its inputs and what it computes, as recorded, which a library may rewrite;
-    # and what makes arrays like those that it got first, which would fill the memory if kept.
-    symbols: dict[int, tuple[Any, Any]] = field(default_factory=dict)
-    arrays: dict[int, list[Callable[[], Any]]] = field(default_factory=dict)
 
     @contextmanager
     def watched(self) -> Iterator[None]:
         """Note what happens in the block."""
         with (
-            hooked(HybridBlock, "__init__", self._make),
-            hooked(HybridBlock, "_build_cache", self._compile),
-            hooked(HybridBlock, "_get_graph", self._record),
-            hooked(HybridBlock, "_clear_cached_op", self._clear),
-            hooked(HybridBlock, "_call_cached_op", self._call),
-            hooked(Block, "__call__", self._enter),
+            noted(HybridBlock, "__init__", self._note_made),
+            noted(HybridBlock, "_build_cache", self._note_compiled),
+            noted(HybridBlock, "_clear_cached_op", self._note_cleared),
+            noted(HybridBlock, "_call_cached_op", self._note_called),
+            noted(Block, "__call__", self._note_entered),
         ):
             yield
 
-    def _make(self, method: Function, block: Any, *args: Any, **kwargs: Any) -> None:
+    def _note_made(self, block: Any, *_args: Any, **_kwargs: Any) -> None:
         self.made.append(block)
-        method(block, *args, **kwargs)
 
-    def _compile(self, method: Function, block: Any, *given: Any) -> None:
+    def _note_compiled(self, block: Any, *given: Any) -> None:
         self.compiled.append((block, _users_line()))
-        method(block, *given)
+        inputs, symbol = block._get_graph(*given)  # a library may rewrite it afterwards
+        arrays = {one.name: array for one, array in zip(inputs, arrays_in(given), strict=False)}
+        self.recorded[id(block)] = RecordedBlock(
+            name_of(block), symbol, arrays, block.collect_params(), block._backend
+        )
 
-    def _record(self, method: Function, block: Any, *given: Any) -> Any:
-        self.symbols[id(block)] = recorded = method(block, *given)
-        return recorded
-
-    def _clear(self, method: Function, block: Any) -> None:
+    def _note_cleared(self, block: Any) -> None:
         if getattr(block, "_cached_op", None) is not None:  # else it has nothing to lose
             self.cleared.append((block, _users_line()))
-        method(block)
 
-    def _call(self, method: Function, block: Any, *given: Any) -> Any:
+    def _note_called(self, block: Any, *_given: Any) -> None:
         self.called.append(block)
-        if id(block) not in self.arrays:
-            arrays = [leaf for _path, leaf in leaves(given) if isinstance(leaf, mx.nd.NDArray)]
-            self.arrays[id(block)] = [*map(_like, arrays)]
-        return method(block, *given)
 
-    def _enter(self, method: Function, block: Any, *given: Any) -> Any:
+    def _note_entered(self, block: Any, *given: Any) -> None:
         """With symbols, a block is called for the graph of one that it is in."""
         is_recorded = any(isinstance(one, mx.sym.Symbol) for one in given)
         if not (is_recorded or modules.is_graph(block)):
             self.in_python.append(block)
-        return method(block, *given)
 
     def explanation(self) -> Explanation | None:
         """What was compiled and called; None if nothing was."""
-        compiled = [block for block, _place in self.compiled]
-        if not any(block is one for block in compiled for one in self.called):
+        recorded = self.recorded
+        blocks = [recorded[id(block)] for block in self.called if id(block) in recorded]
+        if not blocks:
             return None
-        for block in self.called:  # what was compiled before has its symbol unless a library had it
-            if not block._backend and block._cached_graph:
-                self.symbols.setdefault(id(block), block._cached_graph)
-        is_known = all(id(block) in self.symbols for block in self.called)
+        is_known = len(blocks) == len(self.called)
         return Explanation(
             VERSION,
             name_of(self.called[0]),
-            len(compiled),
+            len(self.compiled),
             graph_count=len(self.called),
             fallbacks=tuple(map(modules.place, modules.each_once(self.in_python))),
-            recording=Recording(self._graphs) if is_known else None,
+            recording=Recording(partial(graphs_of, blocks)) if is_known else None,
         )
-
-    def _graphs(self) -> tuple[Graph, ...]:
-        graphs = {id(block): self._graph(block) for block in modules.each_once(self.called)}
-        return tuple(graphs[id(block)] for block in self.called)
-
-    def _graph(self, block: Any) -> Graph:
-        inputs, symbol = self.symbols[id(block)]
-        with mx.util.np_shape(True):  # in which arrays without axes can be made
-            arrays = [make() for make in self.arrays[id(block)]]
-        by_name = {one.name: array for one, array in zip(inputs, arrays, strict=True)}
-        parameters, backend = block.collect_params(), block._backend
-        recorded = RecordedBlock(name_of(block), symbol, by_name, parameters, backend)
-        with quiet():
-            return graph_of(VERSION, recorded)
-
-
-def _like(array: Any) -> Callable[[], Any]:
-    """What makes an array of the same shape and type, on the same device."""
-    module = mx.np if isinstance(array, mx.np.ndarray) else mx.nd
-    return partial(module.zeros, array.shape, dtype=array.dtype, ctx=array.ctx)
 
 
 def _users_line() -> Place:
@@ -186,12 +151,7 @@ def why_not_compiled(function: Any) -> str:
 def seconds_before(run: Function) -> float | None:
     """Seconds from the beginning of a call to that of its first graph, as a median."""
     begun: list[float] = []
-
-    def call_graph(method: Function, *given: Any) -> Any:
-        begun.append(perf_counter())
-        return method(*given)
-
-    with hooked(mx.nd.CachedOp, "__call__", call_graph):
+    with noted(mx.nd.CachedOp, "__call__", lambda *_given: begun.append(perf_counter())):
         return median_until(begun, run, mx.nd.waitall)
 
 
@@ -215,16 +175,12 @@ def graphs_put_back() -> Iterator[None]:
     """Give every block, after this one, the graph that it had before it, or none if it had none."""
     before: dict[int, tuple[Any, dict[str, Any]]] = {}
 
-    def note(method: Function, block: Any, *given: Any) -> None:
+    def note(block: Any, *_given: Any) -> None:
         held = {name: value for name, value in vars(block).items() if name in _GRAPH}
         before.setdefault(id(block), (block, held))
-        method(block, *given)
 
     try:
-        with (
-            hooked(HybridBlock, "_build_cache", note),
-            hooked(HybridBlock, "_clear_cached_op", note),
-        ):
+        with noted(HybridBlock, "_build_cache", note), noted(HybridBlock, "_clear_cached_op", note):
             yield
     finally:
         for block, held in before.values():

@@ -141,13 +141,7 @@ def compiling_with(backend: Function) -> Iterator[None]:
     They are kept apart from the user's, as far as this version of PyTorch can keep programs apart.
     Another thread that wants to do so waits.
     """
-    with _replaced:
-        yield from _compiling_with(backend)
-
-
-def _compiling_with(backend: Function) -> Iterator[None]:
     frames, thread = torch._dynamo.eval_frame, threading.get_ident()
-    chosen_callback = frames._callback_from_stance
     context: Any = torch._dynamo.optimize(backend=backend, **APART)
 
     def callback_of_ours(callback: Any) -> Any:
@@ -158,11 +152,13 @@ def _compiling_with(backend: Function) -> Iterator[None]:
             frames.set_eval_frame_isolate_recompiles_id(context._isolate_recompiles_id)
         return context.callback
 
-    frames._callback_from_stance = callback_of_ours
-    try:
-        yield
-    finally:
-        frames._callback_from_stance = chosen_callback
+    with _replaced:
+        chosen_callback = frames._callback_from_stance
+        frames._callback_from_stance = callback_of_ours
+        try:
+            yield
+        finally:
+            frames._callback_from_stance = chosen_callback
 
 
 def can_compile_parts() -> bool:

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from d2lhybrid.frameworks.hooks import hooked
-from d2lhybrid.frameworks.variant import Function
+from d2lhybrid.frameworks.hooks import noted
 
 CHANNELS_LAST = "channels-last"
 
@@ -295,26 +294,20 @@ def graphs_noted(see: Callable[..., Any]) -> Iterator[list[Any]]:
     """What `see` makes of each graph that this thread lets Inductor compile.
 
     `see` gets the graph before Inductor does, with its inputs and the options of ``torch.compile``;
-    None is noted if `see` raises, and nothing if Inductor does. Inductor isn't imported, which
-    takes seconds.
+    None is noted if `see` raises. Inductor isn't imported, which takes seconds.
     """
     seen: list[Any] = []
 
-    def compile_and_note(compile_graph: Function, *args: Any, **kwargs: Any) -> Any:
-        *wrapper, graph, inputs = args
+    def note(*given: Any, **_options: Any) -> None:
+        *wrapper, graph, inputs = given
         made = None
         with suppress(Exception):  # the graph is the user's: it is compiled in any case
             made = see(graph, [*inputs], dict(wrapper[0].config) if wrapper else {})
-        compiled = compile_graph(*args, **kwargs)
         seen.append(made)
-        return compiled
 
     just_in_time = getattr(torch, "_TorchCompileInductorWrapper", None)
     ahead_of_time = sys.modules.get("torch._inductor.compile_fx")
-    with (
-        hooked(just_in_time, "__call__", compile_and_note),
-        hooked(ahead_of_time, "compile_fx_aot", compile_and_note),
-    ):
+    with noted(just_in_time, "__call__", note), noted(ahead_of_time, "compile_fx_aot", note):
         yield seen
 
 
@@ -322,11 +315,6 @@ def graphs_noted(see: Callable[..., Any]) -> Iterator[list[Any]]:
 def programs_timed() -> Iterator[list[float]]:
     """When programs of Inductor's begin in this thread, by ``perf_counter``."""
     begun: list[float] = []
-
-    def run(program: Function, *args: Any) -> Any:
-        begun.append(perf_counter())
-        return program(*args)
-
     kind = getattr(sys.modules.get("torch._inductor.output_code"), "CompiledFxGraph", None)
-    with hooked(kind, "__call__", run):
+    with noted(kind, "__call__", lambda *_given: begun.append(perf_counter())):
         yield begun

@@ -93,17 +93,14 @@ def seconds_before(run: Function) -> float | None:
 
 
 def compiled_again(run: Callable[[], Any]) -> Finding | None:
-    """Call `run` twice. Why TorchDynamo made a graph in the second call; None if it made none."""
+    """Call `run` twice. Why TorchDynamo compiled code in the second call; None if it didn't."""
     with quiet():
         run()
-        graphs, records = private.graphs_made(), dynamo.compilation_records()
+        earlier = {id(record): record for record in dynamo.compilation_records()}
         run()
-    if private.graphs_made() == graphs:
-        return None
-    earlier = {id(record) for record in records}  # which `records` keeps alive
     new = [one for one in dynamo.compilation_records() if id(one) not in earlier]
     compiled = [one for one in new if one.co_name and not one.fail_type]
-    return dynamo.why_compiled(compiled[0]) if compiled else Finding(_("TorchDynamo gives no reason"))
+    return dynamo.why_compiled(compiled[0]) if compiled else None
 
 
 def apart() -> AbstractContextManager[object] | None:
