@@ -11,7 +11,7 @@ from d2lhybrid.core.arguments import name_of
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import leaves
 from d2lhybrid.frameworks.failures import call_error, from_error, quiet, require_runs
-from d2lhybrid.frameworks.hooks import noted
+from d2lhybrid.frameworks.hooks import hooked
 from d2lhybrid.frameworks.mxnet import modules
 from d2lhybrid.frameworks.mxnet.device import is_numpy, symbol_like
 from d2lhybrid.frameworks.mxnet.stages import VERSION, RecordedBlock, arrays_in, graphs_of
@@ -150,7 +150,9 @@ def _run_once(
         if _kind_of_graphs(model) is modules.can_be_graph:  # nothing is hybridized
             blocks = filter(modules.can_be_graph, modules.down_to(model, modules.can_be_graph))
             hooks = [block.register_forward_pre_hook(reach) for block in blocks]
-        with noted(gluon.HybridBlock, "_call_cached_op", lambda block, *given: reach(block, given)):
+        with hooked(
+            gluon.HybridBlock, "_call_cached_op", lambda block, *given: reach(block, given)
+        ):
             _call(model, *args, **kwargs)
     except Exception as error:
         failure = error

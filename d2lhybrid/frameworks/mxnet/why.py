@@ -16,7 +16,7 @@ from d2lhybrid.core.arguments import name_of
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.frameworks.base import median_until
 from d2lhybrid.frameworks.failures import last_user_frame
-from d2lhybrid.frameworks.hooks import noted
+from d2lhybrid.frameworks.hooks import hooked
 from d2lhybrid.frameworks.mxnet import modules
 from d2lhybrid.frameworks.mxnet.stages import VERSION, RecordedBlock, arrays_in, graphs_of
 from d2lhybrid.frameworks.mxnet.variants import PLAIN_BLOCK
@@ -49,11 +49,11 @@ class Call:
     def watched(self) -> Iterator[None]:
         """Note what happens in the block."""
         with (
-            noted(HybridBlock, "__init__", self._note_made),
-            noted(HybridBlock, "_build_cache", self._note_compiled),
-            noted(HybridBlock, "_clear_cached_op", self._note_cleared),
-            noted(HybridBlock, "_call_cached_op", self._note_called),
-            noted(Block, "__call__", self._note_entered),
+            hooked(HybridBlock, "__init__", self._note_made),
+            hooked(HybridBlock, "_build_cache", self._note_compiled),
+            hooked(HybridBlock, "_clear_cached_op", self._note_cleared),
+            hooked(HybridBlock, "_call_cached_op", self._note_called),
+            hooked(Block, "__call__", self._note_entered),
         ):
             yield
 
@@ -151,7 +151,7 @@ def why_not_compiled(function: Any) -> str:
 def seconds_before(run: Function) -> float | None:
     """Seconds from the beginning of a call to that of its first graph, as a median."""
     begun: list[float] = []
-    with noted(mx.nd.CachedOp, "__call__", lambda *_given: begun.append(perf_counter())):
+    with hooked(mx.nd.CachedOp, "__call__", lambda *_given: begun.append(perf_counter())):
         return median_until(begun, run, mx.nd.waitall)
 
 
@@ -180,7 +180,10 @@ def graphs_put_back() -> Iterator[None]:
         before.setdefault(id(block), (block, held))
 
     try:
-        with noted(HybridBlock, "_build_cache", note), noted(HybridBlock, "_clear_cached_op", note):
+        with (
+            hooked(HybridBlock, "_build_cache", note),
+            hooked(HybridBlock, "_clear_cached_op", note),
+        ):
             yield
     finally:
         for block, held in before.values():

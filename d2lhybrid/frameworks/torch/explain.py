@@ -50,9 +50,8 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     after = missing.ask(dynamo.noted, dynamo.NOTHING)
     breaks, failures = after.since(before).breaks, after.since(before).failures
     if not failures and not recorded:  # of what it gave up before, TorchDynamo says no more
-        codes = [code for part in compiled_in(model) or [model] for code in dynamo.codes_of(part)]
-        places = [*map(dynamo.place, codes)]
-        failures = [one for one in after.failures if (one.file, one.line) in places][-1:]
+        earlier = dynamo.failure(dynamo.records_of(compiled_in(model) or [model]) or [])
+        failures = [earlier] if earlier else []
     notes = missing.notes(VERSION)
     if in_parts:
         notes = (_in_parts_text(name), *notes)

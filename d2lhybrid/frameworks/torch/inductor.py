@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from d2lhybrid.frameworks.hooks import noted
+from d2lhybrid.frameworks.hooks import hooked
 
 CHANNELS_LAST = "channels-last"
 
@@ -307,7 +307,7 @@ def graphs_noted(see: Callable[..., Any]) -> Iterator[list[Any]]:
 
     just_in_time = getattr(torch, "_TorchCompileInductorWrapper", None)
     ahead_of_time = sys.modules.get("torch._inductor.compile_fx")
-    with noted(just_in_time, "__call__", note), noted(ahead_of_time, "compile_fx_aot", note):
+    with hooked(just_in_time, "__call__", note), hooked(ahead_of_time, "compile_fx_aot", note):
         yield seen
 
 
@@ -316,5 +316,5 @@ def programs_timed() -> Iterator[list[float]]:
     """When programs of Inductor's begin in this thread, by ``perf_counter``."""
     begun: list[float] = []
     kind = getattr(sys.modules.get("torch._inductor.output_code"), "CompiledFxGraph", None)
-    with noted(kind, "__call__", lambda *_given: begun.append(perf_counter())):
+    with hooked(kind, "__call__", lambda *_given: begun.append(perf_counter())):
         yield begun
