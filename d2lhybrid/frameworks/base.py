@@ -435,6 +435,24 @@ class Framework(ABC):
         return None
 
 
+def median_until(begun: list[float], run: Function, wait: Callable[[], object]) -> float | None:
+    """Seconds from the beginning of a call to what puts its time into `begun`; the median of some.
+
+    None if nothing does. `wait` waits until the work of a call is done.
+    """
+    before: list[float] = []
+    end = perf_counter() + BEFORE_SECONDS
+    while len(before) < BEFORE_CALLS and (not before or perf_counter() < end):
+        begun.clear()
+        start = perf_counter()
+        run()
+        wait()
+        if not begun:
+            return None
+        before.append(begun[0] - start)
+    return statistics.median(before)
+
+
 def numerical_threads(count: int) -> dict[str, str]:
     """What the libraries below a framework read when they are loaded: OpenMP, MKL, OpenBLAS."""
     names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")

@@ -141,7 +141,9 @@ def _whether_compiled_code_runs(
     if setting := framework.switched_off():
         text = _("{setting} switches the compiler off.")
         return Facts(runs_compiled=False, why_not=text.format(setting=setting))
-    runs_compiled = time.answer(lambda: framework.runs_compiled(run))
+    runs_compiled: bool | None = True  # compiled ahead of time, it has no other code
+    if subject.row.build_seconds is None:
+        runs_compiled = time.answer(lambda: framework.runs_compiled(run))
     if runs_compiled is False:
         why_not = time.answer(lambda: framework.why_not_compiled(function))
         return Facts(runs_compiled=False, why_not=why_not or "")

@@ -258,7 +258,7 @@ def test_the_smallest_function_is_compiled_as_another_one(framework):
     for function in (compiled, lambda x: compiled(x)):
         smallest = room.smallest(function, [x])
         if smallest is None:
-            assert framework == "torch"  # whose compiler takes seconds for anything
+            assert framework in ("torch", "mxnet")  # which tell when a program begins
             continue
         assert programs_made_by(framework, smallest) != 0
         assert programs_made_by(framework, smallest) in (0, None)

@@ -11,6 +11,7 @@ from test_fake_framework import Toy
 from d2lhybrid import frameworks
 from d2lhybrid.experiment.compare import compare
 from d2lhybrid.experiment.comparison import Comparison
+from d2lhybrid.frameworks.variant import DeferredBuild
 from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
 from d2lhybrid.graphs.graph import Graph
 from d2lhybrid.graphs.stages import Node, Part, Stage
@@ -163,6 +164,13 @@ def test_where_no_compiled_code_runs_only_the_reason_is_asked(xyz):
     assert xyz.asked == ["runs compiled", "why not"]
     assert c.why("jit").cause == "not_compiled"
     assert "The compiler gave it up." in str(c.why("jit"))
+
+
+def test_what_was_compiled_ahead_of_time_is_not_asked_whether_compiled_code_runs(xyz):
+    ahead = DeferredBuild(lambda: compiled(xyz, 1.2e-4), lambda product: product)
+    c = compared(xyz, {"eager": function(xyz, 1e-4), "ahead": ahead})
+    assert xyz.asked == ["before"]
+    assert c.facts["ahead"].runs_compiled
 
 
 def test_a_compiler_that_is_switched_off_is_asked_nothing(xyz):

@@ -1,6 +1,6 @@
 """MXNet and Gluon."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -122,12 +122,7 @@ class MXNet(FolderFramework):
     def seconds_before(self, run: Function, smallest: Function | None) -> float | None:
         from d2lhybrid.frameworks.mxnet import why
 
-        return why.seconds_before(run, smallest)
-
-    def smallest(self, function: Function, tensors: Sequence[Any]) -> Function | None:
-        from d2lhybrid.frameworks.mxnet import why
-
-        return why.smallest(function, tensors)
+        return why.seconds_before(run)
 
 
 FRAMEWORK = MXNet()

@@ -1,7 +1,6 @@
 """What Gluon makes of a block: which blocks become graphs, and what it refuses."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
@@ -12,11 +11,12 @@ from d2lhybrid.core.arguments import name_of
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import leaves
 from d2lhybrid.frameworks.failures import call_error, from_error, quiet, require_runs
+from d2lhybrid.frameworks.hooks import hooked
 from d2lhybrid.frameworks.mxnet import modules
 from d2lhybrid.frameworks.mxnet.device import is_numpy, symbol_like
-from d2lhybrid.frameworks.mxnet.stages import RecordedBlock, graph_of
+from d2lhybrid.frameworks.mxnet.stages import VERSION, RecordedBlock, arrays_in, graphs_of
 from d2lhybrid.frameworks.mxnet.variants import PLAIN_BLOCK
-from d2lhybrid.frameworks.mxnet.why import VERSION as _VERSION, Events, graphs_put_back
+from d2lhybrid.frameworks.mxnet.why import graphs_put_back
 from d2lhybrid.frameworks.variant import Args, Kwargs
 from d2lhybrid.graphs.explanation import Explanation, Finding, Recording, nothing_compiled
 from d2lhybrid.graphs.graph import Graph
@@ -31,7 +31,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     """
     compiled = [getattr(block, "_cached_op", None) for block in modules.blocks_in(model)]
     compilations = sum(program is not None for program in compiled)
-    run, recorded, errors = _recorded(model, args, kwargs)
+    recorded, errors = _recorded(model, args, kwargs)
     notes: tuple[str, ...] = ()
     in_python: list[Finding] = []
     if isinstance(model, gluon.Block):
@@ -40,31 +40,31 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         in_python = [modules.place(block) for block in entered if not is_graph(block)]
         if not (recorded or errors or isinstance(model, gluon.HybridBlock)):
             notes = (nothing_compiled(_(PLAIN_BLOCK)),)
-    elif not (run.compiles or recorded or errors):
+    elif not (recorded or errors):
         in_python = [_place_of_function(model)]
         notes = (nothing_compiled(_("MXNet compiles HybridBlocks, and this is a function")),)
-    elif recorded and not run.is_whole:
+    elif recorded:
         text = _(
             "{model} itself isn't compiled, but it calls compiled code: these are the graphs of "
             "that code. The rest of the call runs in Python."
         )
         notes = (text.format(model=name_of(model)),)
     return Explanation(
-        _VERSION,
+        VERSION,
         name_of(model),
         compilations,
         graph_count=len(recorded),
         fallbacks=tuple(in_python),
         unsupported=tuple(map(from_error, errors)),
         notes=notes,
-        recording=Recording(partial(_graphs, recorded)),
+        recording=Recording(partial(graphs_of, recorded)),
     )
 
 
 def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
     """The graph of each block that ``explain`` finds to be one, if it can be recorded."""
-    _run, recorded, _errors = _recorded(model, args, kwargs)
-    return _graphs(recorded)
+    recorded, _errors = _recorded(model, args, kwargs)
+    return graphs_of(recorded)
 
 
 def _kind_of_graphs(model: Any) -> Callable[[Any], bool]:
@@ -76,42 +76,13 @@ def _kind_of_graphs(model: Any) -> Callable[[Any], bool]:
     return modules.can_be_graph if would_be else modules.is_graph
 
 
-def _graphs(recorded: Sequence[RecordedBlock]) -> tuple[Graph, ...]:
-    with quiet():
-        return tuple(graph_of(_VERSION, block) for block in recorded)
-
-
-@dataclass
-class _Run:
-    """A call of a model.
-
-    ``reached``: the blocks that are graphs, or would be if they were hybridized, with what each was
-    given first. ``compiles``: did it compile anything? ``is_whole``: does it compute nothing but
-    what these graphs do? ``failure``: how it ended.
-    """
-
-    reached: list[tuple[Any, Args]] = field(default_factory=list)
-    compiles: bool = False
-    is_whole: bool = False
-    failure: Exception | None = None
-
-    def reach(self, block: Any, given: Args) -> None:
-        """Note a call of a block. One with symbols is for the graph of a block that it is in."""
-        if _arrays_in(given) and not any(block is other for other, _given in self.reached):
-            self.reached.append((block, given))
-
-
-def _arrays_in(structure: Any) -> list[Any]:
-    return [leaf for _path, leaf in leaves(structure) if isinstance(leaf, mx.nd.NDArray)]
-
-
 def _recorded(
     model: Any, args: Args, kwargs: Kwargs
-) -> tuple[_Run, list[RecordedBlock], list[Exception]]:
+) -> tuple[list[RecordedBlock], list[Exception]]:
     """Call the model, then each block that is a graph and was reached with symbols for its arrays.
 
-    No block has another graph after that than before it. Returns the call, what was recorded of the
-    blocks, and the errors of those that refuse symbols.
+    No block has another graph after that than before it. Returns what was recorded of the blocks,
+    and the errors of those that refuse symbols.
 
     Raises:
         CallFailedError: the mistake is not the compiler's.
@@ -119,18 +90,18 @@ def _recorded(
     recorded: list[RecordedBlock] = []
     errors: list[Exception] = []
     with quiet(), graphs_put_back():
-        run = _run_once(model, args, kwargs)
-        for block, given in run.reached:
+        reached, failure = _run_once(model, args, kwargs)
+        for block, given in reached:
             try:
                 recorded.append(_record(block, given))
             except Exception as error:
                 errors.append(error)
-    if run.failure and errors:
+    if failure and errors:
         with modules.eagerly(model):
             require_runs(name_of(model), partial(_call, model), args, kwargs)
-    elif run.failure:
-        raise call_error(name_of(model), run.failure, args, kwargs) from run.failure
-    return run, recorded, errors
+    elif failure:
+        raise call_error(name_of(model), failure, args, kwargs) from failure
+    return recorded, errors
 
 
 def _call(model: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -160,27 +131,35 @@ def _require_hybrid(symbol: Any, arrays: dict[str, Any]) -> None:
         symbol.infer_shape_partial(**shapes)
 
 
-def _run_once(model: Any, args: Args, kwargs: Kwargs) -> _Run:
-    """Make the call, and note what runs as a graph, or would."""
-    run, events, hooks = _Run(), Events(), []
+def _run_once(
+    model: Any, args: Args, kwargs: Kwargs
+) -> tuple[Collection[tuple[Any, Args]], Exception | None]:
+    """Make the call: the blocks that are graphs, with what each got first, and how it failed.
+
+    If nothing is hybridized, these are the blocks that would be graphs.
+    """
+    reached: dict[int, tuple[Any, Args]] = {}
+    hooks, failure = [], None
+
+    def reach(block: Any, given: Args) -> None:
+        """Note a call of a block. One with symbols is for the graph of a block that it is in."""
+        if arrays_in(given):
+            reached.setdefault(id(block), (block, given))
+
     try:
         if _kind_of_graphs(model) is modules.can_be_graph:  # nothing is hybridized
             blocks = filter(modules.can_be_graph, modules.down_to(model, modules.can_be_graph))
-            hooks = [block.register_forward_pre_hook(run.reach) for block in blocks]
-        output = events.watch(partial(_call, model, *args, **kwargs))
-        all_given = [given for _block, given in events.called]
-        sources = set(map(id, _arrays_in([*args, *kwargs.values(), *events.returned])))
-        uses = set(map(id, _arrays_in([*all_given, output])))
-        run.is_whole = bool(events.called) and uses <= sources
+            hooks = [block.register_forward_pre_hook(reach) for block in blocks]
+        with hooked(
+            gluon.HybridBlock, "_call_cached_op", lambda block, *given: reach(block, given)
+        ):
+            _call(model, *args, **kwargs)
     except Exception as error:
-        run.failure = error
+        failure = error
     finally:  # after an interrupt, too: these are the user's blocks
         for hook in hooks:
             hook.detach()
-    for block, given in events.called:
-        run.reach(block, given)
-    run.compiles = bool(events.compiled)
-    return run
+    return reached.values(), failure
 
 
 def _symbols_like(value: Any, named: dict[str, Any], name: str = "input") -> Any:

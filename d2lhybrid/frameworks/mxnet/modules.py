@@ -31,7 +31,7 @@ def called_by(function: Function) -> list[Any]:
     if isinstance(function, Block):
         return [function]
     named = named_in(function) if isfunction(function) else []
-    return _each_once(block for block in named if isinstance(block, Block))
+    return each_once(block for block in named if isinstance(block, Block))
 
 
 def blocks_in(function: Function) -> list[Any]:
@@ -39,7 +39,7 @@ def blocks_in(function: Function) -> list[Any]:
     blocks: list[Any] = []
     for block in called_by(function):
         block.apply(blocks.append)
-    return _each_once(blocks)
+    return each_once(blocks)
 
 
 def down_to(function: Function, is_outermost: Callable[[Any], bool]) -> list[Any]:
@@ -51,10 +51,11 @@ def down_to(function: Function, is_outermost: Callable[[Any], bool]) -> list[Any
             for child in block._children.values():
                 yield from entered(child)
 
-    return _each_once(inner for block in called_by(function) for inner in entered(block))
+    return each_once(inner for block in called_by(function) for inner in entered(block))
 
 
-def _each_once(blocks: Iterable[Any]) -> list[Any]:
+def each_once(blocks: Iterable[Any]) -> list[Any]:
+    """The same blocks, each at its first place."""
     return list({id(block): block for block in blocks}.values())
 
 

@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +12,14 @@ from mxnet.test_utils import environment
 
 from d2lhybrid.core import output
 from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.pytree import leaves
+from d2lhybrid.frameworks.failures import quiet
 from d2lhybrid.frameworks.mxnet.device import is_numpy
 from d2lhybrid.graphs.fates import decide_fates
 from d2lhybrid.graphs.graph import Graph
 from d2lhybrid.graphs.stages import Node, Part, Stage
 
+VERSION = f"MXNet {mx.__version__}"
 # MXNet says of no operation whether it draws random numbers, or runs a user's code.
 _EFFECT = re.compile(
     r"_random_(?!pdf)|_sample|shuffle$|dropout|custom|^RNN$|_npx_rnn|_npi_(bernoulli|choice|exponential"
@@ -56,7 +59,19 @@ class RecordedBlock:
     backend: Any
 
 
-def graph_of(version: str, block: RecordedBlock) -> Graph:
+def arrays_in(structure: Any) -> list[Any]:
+    """The arrays in nested arguments."""
+    return [leaf for _path, leaf in leaves(structure) if isinstance(leaf, mx.nd.NDArray)]
+
+
+def graphs_of(blocks: Sequence[RecordedBlock]) -> tuple[Graph, ...]:
+    """The graphs of blocks; one that is called several times has one."""
+    with quiet():
+        graphs = {id(block): _graph_of(block) for block in blocks}
+    return tuple(graphs[id(block)] for block in blocks)
+
+
+def _graph_of(block: RecordedBlock) -> Graph:
     """The symbol of a block before and after MXNet's passes."""
     recorded = _stage(_("recorded as a symbol"), block.symbol)
     names = frozenset(node.name for node in recorded.nodes)
@@ -66,9 +81,9 @@ def graph_of(version: str, block: RecordedBlock) -> Graph:
         text = _(
             "Some shapes are known only when the block runs, so this report lacks MXNet's passes."
         )
-        return Graph(version, block.name, (recorded,), (text,))
+        return Graph(VERSION, block.name, (recorded,), (text,))
     stages = decide_fates((recorded, optimized))
-    return Graph(version, block.name, stages, contractions=CONTRACTIONS, control_flow=CONTROL_FLOW)
+    return Graph(VERSION, block.name, stages, contractions=CONTRACTIONS, control_flow=CONTROL_FLOW)
 
 
 def _optimized(block: RecordedBlock) -> Any:

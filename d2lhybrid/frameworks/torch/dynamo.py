@@ -4,67 +4,63 @@ As those of ``private.py``, they are looked up when they are asked for.
 """
 
 import re
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from inspect import getclosurevars
-from pathlib import Path
 from types import CodeType, SimpleNamespace
 from typing import Any, NamedTuple
 
 import torch
 
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.frameworks.failures import is_users, last_user_frame
+from d2lhybrid.frameworks.failures import last_user_frame
 from d2lhybrid.frameworks.torch.parts import callables_in
 from d2lhybrid.frameworks.torch.private import APART, compiled_wrapper, original
 from d2lhybrid.frameworks.variant import Function
 from d2lhybrid.graphs.explanation import Finding
 
-# A frame of Python as TorchDynamo writes it: beneath a reason, or as a comment behind a guard.
-_FRAMES = re.compile(r'^  File "(.+)", line (\d+), in ', re.MULTILINE)
-_COMMENT = re.compile(r"# ([^#(]+?):(\d+) in ")
-# Of an object, which is another in each process; but no number that the user's code has.
-_ID = re.compile(r"(___check_\w+_id\(.*?, )\d+|\b0x[0-9a-f]+\b")
-_GLOBAL = re.compile(r"G\['(\w+)'\]")
-# What follows what a guard says: a comment with its line, or descriptions of backends.
-_REST = re.compile(r"  # .*| Cached backend: .*")
-_LIMIT = re.compile(
-    r"exceeding\sthe\s(\w+)\s.*currently\sset\sto\s(\d+)"
-)  # of a compilation that failed
-_CALL = re.compile(r"Line: (\d+), Name: .*, Filename: (.*)")  # on the stack of a compilation
+_FRAMES = re.compile(r'^  File "(.+)", line (\d+), in ', re.MULTILINE)  # beneath a reason
 
 
-class DynamoRecords(NamedTuple):
+class Noted(NamedTuple):
     """What TorchDynamo has noted in this process so far.
 
-    ``breaks``: the graph breaks, each at the line of the user's code. ``failures``: the latest
-    functions that it gave up, with all that it said, each with the record of that compilation.
+    ``breaks``: the graph breaks, each at the line of the user's code. ``failed``: its records of
+    the latest functions that it gave up.
     """
 
     breaks: list[Finding]
-    failures: list[tuple[Finding, object]]
+    failed: list[Any]
+
+    def since(self, before: "Noted") -> "Noted":
+        """What was noted after `before`."""
+        failed = [record for record in self.failed if record not in before.failed]
+        return Noted(self.breaks[len(before.breaks) :], failed)
+
+    @property
+    def failures(self) -> list[Finding]:
+        """The functions that it gave up, with all that it said."""
+        return [Finding(one.fail_reason, *place(one)) for one in self.failed]
 
 
-NO_RECORDS = DynamoRecords([], [])
+NOTHING = Noted([], [])
 
 
-def dynamo_records() -> DynamoRecords:
-    """What TorchDynamo has noted so far."""
+def noted() -> Noted:
+    """What TorchDynamo has noted so far. It isn't imported, which takes seconds."""
+    if "torch._dynamo" not in sys.modules:
+        return NOTHING
     breaks = [
         (graph_break.reason.splitlines()[0], graph_break.user_stack[-1])
         for graph_break in torch._dynamo.output_graph.graph_break_reasons
         if graph_break.user_stack
     ]
-    failed = [
-        metrics
-        for metrics in torch._dynamo.utils.get_compilation_metrics()
-        if metrics.fail_type == "Unsupported"
-    ]
-    return DynamoRecords(
+    records = torch._dynamo.utils.get_compilation_metrics()
+    return Noted(
         [Finding(reason, frame.filename, frame.lineno or 0) for reason, frame in breaks],
-        [(Finding(m.fail_reason, m.co_filename, m.co_firstlineno), m) for m in failed],
+        [record for record in records if record.fail_type == "Unsupported"],
     )
 
 
@@ -145,13 +141,7 @@ def compiling_with(backend: Function) -> Iterator[None]:
     They are kept apart from the user's, as far as this version of PyTorch can keep programs apart.
     Another thread that wants to do so waits.
     """
-    with _replaced:
-        yield from _compiling_with(backend)
-
-
-def _compiling_with(backend: Function) -> Iterator[None]:
     frames, thread = torch._dynamo.eval_frame, threading.get_ident()
-    chosen_callback = frames._callback_from_stance
     context: Any = torch._dynamo.optimize(backend=backend, **APART)
 
     def callback_of_ours(callback: Any) -> Any:
@@ -162,11 +152,13 @@ def _compiling_with(backend: Function) -> Iterator[None]:
             frames.set_eval_frame_isolate_recompiles_id(context._isolate_recompiles_id)
         return context.callback
 
-    frames._callback_from_stance = callback_of_ours
-    try:
-        yield
-    finally:
-        frames._callback_from_stance = chosen_callback
+    with _replaced:
+        chosen_callback = frames._callback_from_stance
+        frames._callback_from_stance = callback_of_ours
+        try:
+            yield
+        finally:
+            frames._callback_from_stance = chosen_callback
 
 
 def can_compile_parts() -> bool:
@@ -184,89 +176,30 @@ def has_graph(record: Any) -> bool:
     return bool(record.co_name and not record.fail_type and record.graph_op_count)
 
 
-def records_of(model: Any) -> list[Any] | None:
-    """The latest compilations of what a model may call, those that failed included.
+def place(code: Any) -> tuple[str, int]:
+    """The file of code, or of the record of its compilation, and the line at which it begins."""
+    return code.co_filename or "", code.co_firstlineno or 0
 
-    They are of code of it, or began below code of the user's in it. None if there may have been
-    others, which TorchDynamo has forgotten since.
+
+def records_of(models: Sequence[Any]) -> list[Any] | None:
+    """The latest compilations of the code of models and of what it calls, also those that failed.
+
+    None if there may have been others, which TorchDynamo has forgotten since.
     """
-    records = _since_reset(compilation_records())
-    codes = [code for thing in callables_in(model) for code in codes_of(thing)]
-    places = {(code.co_filename, code.co_firstlineno) for code in codes}
-    lines = {
-        (code.co_filename, line)
-        for code in codes
-        if is_users(code.co_filename)
-        for _start, _end, line in code.co_lines()
-    }
-    of_model = {
-        _frame(one)
-        for one in records
-        if (one.co_filename, one.co_firstlineno) in places
-        or not lines.isdisjoint((file, int(line)) for line, file in _stack(one))
-    }
-    found = [one for one in records if _frame(one) in of_model]
-    return (
-        found if found or len(records) < torch._dynamo.utils._compilation_metrics.maxlen else None
-    )
-
-
-def _since_reset(records: Sequence[Any]) -> list[Any]:
-    """The latest records of compilations of code, of which each has a higher number than before.
-
-    ``torch.compiler.reset()`` lets TorchDynamo count from 0 again.
-    """
-    first: dict[str, int] = {}  # number of the compilations of each code
-    latest: list[Any] = []
-    for record in reversed(records):
-        if "/" not in str(record.compile_id) or not (record.co_name or record.fail_type):
-            continue
-        frame, number = _frame(record), int(str(record.compile_id).rpartition("/")[2])
-        if number >= first.get(frame, number + 1):
-            break
-        first[frame] = number
-        latest.insert(0, record)
-    return latest
-
-
-def _frame(record: Any) -> str:
-    """The number of the code that was compiled, which all of its compilations share."""
-    return str(record.compile_id).partition("/")[0]
-
-
-def _stack(record: Any) -> list[tuple[str, str]]:
-    """The line and file of each call on the way to a compilation."""
-    return [found for entry in record.stack_trace or () for found in _CALL.findall(entry)]
-
-
-def limit_reached(records: Sequence[Any]) -> tuple[str, str, Finding] | None:
-    """The setting, its value, and the last reason to compile code again that has reached it.
-
-    The reason has the line in the code, or where the code begins.
-    """
-    for record in records:
-        if limit := _LIMIT.search(record.fail_reason or ""):
-            same = next(one for one in records if one.co_name and _frame(one) == _frame(record))
-            code = {
-                name: getattr(same, name) for name in ("co_name", "co_filename", "co_firstlineno")
-            }
-            finding = why_compiled(replace(record, **code))
-            place = finding.file, finding.line
-            if not finding.file:  # a function of PyTorch's own
-                place = same.co_filename, same.co_firstlineno
-            return limit[1], limit[2], Finding(finding.reason, *place)
-    return None
+    called = [inner for model in models for inner in (model, *callables_in(original(model)))]
+    places = {place(code) for inner in called for code in codes_of(inner)}
+    records = compilation_records()
+    found = [record for record in records if place(record) in places]
+    is_full = len(records) == torch._dynamo.utils._compilation_metrics.maxlen
+    return None if is_full and not found else found
 
 
 def failure(records: Sequence[Any]) -> Finding | None:
     """The latest of these compilations that failed: all that was said, and the user's line."""
     for record in reversed(records):
-        if record.fail_type and record.co_name:
-            frames = [
-                (record.co_filename, record.co_firstlineno),
-                (record.fail_user_frame_filename or "", record.fail_user_frame_lineno or 0),
-            ]
-            return Finding(record.fail_reason, *last_user_frame(frames))
+        if record.fail_type:
+            line = record.fail_user_frame_filename or "", record.fail_user_frame_lineno or 0
+            return Finding(record.fail_reason, *last_user_frame([place(record), line]))
     return None
 
 
@@ -276,30 +209,14 @@ def why_compiled(record: Any) -> Finding:
     The line is where the user's code first uses what the guard is about, or else that of the
     function that was compiled.
     """
-    name, function = record.co_name, (record.co_filename or "", record.co_firstlineno or 0)
-    said = getattr(record, "recompile_reason", None)
+    said = record.recompile_reason
     if not said:
-        text = _("TorchDynamo had no program for {function} yet").format(function=name)
-        return Finding(text, *last_user_frame([function]))
-    guard, *stack = said.splitlines()
-    _program, _colon, guard = guard.partition(": ")
-    frames = [(file, int(line)) for file, line in _FRAMES.findall("\n".join(stack))]
-    comment = _COMMENT.search(guard)
-    if comment and not frames and (path := _whole_path(comment[1], function[0])):
-        frames = [(path, int(comment[2]))]
-    reason = _GLOBAL.sub(r"\1", _ID.sub(r"\1…", _REST.sub("", guard).strip()))
-    return Finding(reason, *last_user_frame([function, *frames]))
-
-
-def _whole_path(shortened: str, file: str) -> str:
-    """The path of which TorchDynamo leaves out what it has in common with PyTorch's own folder.
-
-    Nothing if there is no such file.
-    """
-    if file.endswith(shortened):
-        return file
-    paths = (str(folder / shortened) for folder in Path(torch.__file__).parents)
-    return next((path for path in paths if Path(path).is_file()), "")
+        text = _("TorchDynamo had no program for {function} yet").format(function=record.co_name)
+        return Finding(text, *last_user_frame([place(record)]))
+    _program, _colon, guard = said.splitlines()[0].partition(": ")
+    frames = [(file, int(line)) for file, line in _FRAMES.findall(said)]
+    reason = guard.partition("  # ")[0].strip()  # without the line of code behind it
+    return Finding(reason, *last_user_frame([place(record), *frames]))
 
 
 def users_frames(error: Exception) -> list[tuple[str, int]] | None:

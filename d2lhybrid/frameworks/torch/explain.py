@@ -44,17 +44,14 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
 
     compilations = missing.ask(lambda: dynamo.compilations(model), 0)
     limits = missing.ask(lambda: dynamo.limits(model), [])
-    before = missing.ask(dynamo.dynamo_records, dynamo.NO_RECORDS)
+    before = missing.ask(dynamo.noted, dynamo.NOTHING)
     in_parts = _is_compiled_in_parts(model)
     recorded, error = _runner_of(model)(record, model, args, kwargs)
-    after = missing.ask(dynamo.dynamo_records, dynamo.NO_RECORDS)
-    breaks = tuple(after.breaks[len(before.breaks) :])
-    failures = [failure[0] for failure in after.failures if failure not in before.failures]
+    after = missing.ask(dynamo.noted, dynamo.NOTHING)
+    breaks, failures = after.since(before).breaks, after.since(before).failures
     if not failures and not recorded:  # of what it gave up before, TorchDynamo says no more
-        codes = [code for part in compiled_in(model) or [model] for code in dynamo.codes_of(part)]
-        places = [(code.co_filename, code.co_firstlineno) for code in codes]
-        earlier = [finding for finding, _metrics in after.failures]
-        failures = [finding for finding in earlier if (finding.file, finding.line) in places][-1:]
+        earlier = dynamo.failure(dynamo.records_of(compiled_in(model) or [model]) or [])
+        failures = [earlier] if earlier else []
     notes = missing.notes(VERSION)
     if in_parts:
         notes = (_in_parts_text(name), *notes)
@@ -66,7 +63,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         name,
         compilations,
         len(recorded),
-        breaks,
+        tuple(breaks),
         notes=notes,
         recording=Recording(partial(made, recorded)),
     )
@@ -136,10 +133,10 @@ def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
     """
     missing, name = MissingNames(), name_of(eager(model))
 
-    before = missing.ask(dynamo.dynamo_records, dynamo.NO_RECORDS)
+    before = missing.ask(dynamo.noted, dynamo.NOTHING)
     see = partial(graph_of, VERSION, name)
     recorded, _error = _runner_of(model)(see, model, args, kwargs)
-    after = missing.ask(dynamo.dynamo_records, dynamo.NO_RECORDS)
+    after = missing.ask(dynamo.noted, dynamo.NOTHING)
     # Several graphs show that there is a break; of a single one, a note has to.
     if len(recorded) == 1 and len(after.breaks) > len(before.breaks):
         text = _("This call has a graph break, where Python runs a step; {explain} names its line.")

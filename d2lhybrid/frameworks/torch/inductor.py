@@ -4,15 +4,16 @@ As those of ``private.py``, they are looked up when they are asked for.
 """
 
 import sys
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import torch
+
+from d2lhybrid.frameworks.hooks import hooked
 
 CHANNELS_LAST = "channels-last"
 
@@ -288,40 +289,25 @@ def origins(node: Any, graph_id: int) -> frozenset[str]:
     return frozenset(names)
 
 
-_noting = threading.RLock()  # held while Inductor's functions are replaced
-
-
 @contextmanager
 def graphs_noted(see: Callable[..., Any]) -> Iterator[list[Any]]:
     """What `see` makes of each graph that this thread lets Inductor compile.
 
     `see` gets the graph before Inductor does, with its inputs and the options of ``torch.compile``;
-    None is noted if `see` raises, and nothing if Inductor does. Inductor isn't imported, which
-    takes seconds. Another thread that wants to note waits.
+    None is noted if `see` raises. Inductor isn't imported, which takes seconds.
     """
-    thread, seen = threading.get_ident(), []
+    seen: list[Any] = []
 
-    def noting(compile_graph: Callable[..., Any]) -> Callable[..., Any]:
-        def compile_and_note(*args: Any, **kwargs: Any) -> Any:
-            if threading.get_ident() != thread:
-                return compile_graph(*args, **kwargs)
-            *wrapper, graph, inputs = args
-            made = None
-            with suppress(Exception):  # the graph is the user's: it is compiled in any case
-                made = see(graph, [*inputs], dict(wrapper[0].config) if wrapper else {})
-            compiled = compile_graph(*args, **kwargs)
-            seen.append(made)
-            return compiled
+    def note(*given: Any, **_options: Any) -> None:
+        *wrapper, graph, inputs = given
+        made = None
+        with suppress(Exception):  # the graph is the user's: it is compiled in any case
+            made = see(graph, [*inputs], dict(wrapper[0].config) if wrapper else {})
+        seen.append(made)
 
-        return compile_and_note
-
-    just_in_time = getattr(torch, "_TorchCompileInductorWrapper", None), "__call__"
-    ahead_of_time = sys.modules.get("torch._inductor.compile_fx"), "compile_fx_aot"
-    with _noting, ExitStack() as stack:
-        for owner, name in (just_in_time, ahead_of_time):
-            if original := getattr(owner, name, None):
-                stack.callback(setattr, owner, name, original)
-                setattr(owner, name, noting(original))
+    just_in_time = getattr(torch, "_TorchCompileInductorWrapper", None)
+    ahead_of_time = sys.modules.get("torch._inductor.compile_fx")
+    with hooked(just_in_time, "__call__", note), hooked(ahead_of_time, "compile_fx_aot", note):
         yield seen
 
 
@@ -329,21 +315,6 @@ def graphs_noted(see: Callable[..., Any]) -> Iterator[list[Any]]:
 def programs_timed() -> Iterator[list[float]]:
     """When programs of Inductor's begin in this thread, by ``perf_counter``."""
     begun: list[float] = []
-    thread = threading.get_ident()
-    program = getattr(sys.modules.get("torch._inductor.output_code"), "CompiledFxGraph", None)
-    if program is None:
+    kind = getattr(sys.modules.get("torch._inductor.output_code"), "CompiledFxGraph", None)
+    with hooked(kind, "__call__", lambda *_given: begun.append(perf_counter())):
         yield begun
-        return
-    original = program.__call__
-
-    def call(self: Any, inputs: Any) -> Any:
-        if threading.get_ident() == thread:
-            begun.append(perf_counter())
-        return original(self, inputs)
-
-    with _noting:
-        program.__call__ = call
-        try:
-            yield begun
-        finally:
-            program.__call__ = original

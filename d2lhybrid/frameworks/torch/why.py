@@ -1,13 +1,9 @@
 """What PyTorch shows of how a call was compiled, and of what comes before its compiled code."""
 
 import copy
-import statistics
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
 from functools import partial
-from time import perf_counter
 from typing import Any
 
 import torch
@@ -15,7 +11,7 @@ from torch.autograd.profiler import profile
 
 from d2lhybrid.core.arguments import name_of
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.frameworks.base import BEFORE_CALLS, BEFORE_SECONDS
+from d2lhybrid.frameworks.base import median_until
 from d2lhybrid.frameworks.failures import quiet
 from d2lhybrid.frameworks.torch import device, dynamo, inductor, private
 from d2lhybrid.frameworks.torch.explain import VERSION, made, why_no_graph
@@ -25,30 +21,23 @@ from d2lhybrid.frameworks.variant import Function
 from d2lhybrid.graphs.explanation import Explanation, Finding, MissingNames, Recording
 
 _REGION = "Torch-Compiled Region: "  # the profiler's name for the code around a program
-_RUN_PACKAGE = "boxed_run"  # what runs a program of AOTInductor; it is no event of the profiler
-
-
-# What a first call compiles.
 
 
 @contextmanager
 def first_call() -> Iterator[Callable[[], Explanation | None]]:
-    """What the block compiles in this thread, as ``Framework.first_call`` says it.
+    """What the block compiles, as ``Framework.first_call`` says it.
 
     TorchDynamo records a graph also where its program is found on the disk.
     """
     found: list[Explanation] = []
     missing = MissingNames()
-    before = missing.ask(_noted, _NOTHING)
+    before, made_before = missing.ask(dynamo.noted, dynamo.NOTHING), private.graphs_made()
     with inductor.graphs_noted(_recorded) as graphs:
         yield lambda: found[0] if found else None
-    after = missing.ask(_noted, _NOTHING)
-    earlier = {id(record) for record in before[1]}  # which `before` keeps alive
-    records = [record for record in after[1] if id(record) not in earlier]
-    count = max(len(list(filter(dynamo.has_graph, records))), len(graphs))
+    count = max(private.graphs_made() - made_before, len(graphs))
     if not count:
         return
-    failures = [failure[0] for failure in after[0].failures if failure not in before[0].failures]
+    new = missing.ask(dynamo.noted, dynamo.NOTHING).since(before)
     is_known = len(graphs) == count and None not in graphs
     found.append(
         Explanation(
@@ -56,22 +45,11 @@ def first_call() -> Iterator[Callable[[], Explanation | None]]:
             model="",
             compilations=0,
             graph_count=count,
-            breaks=tuple(after[0].breaks[len(before[0].breaks) :]),
-            fallbacks=tuple(replace(one, reason=one.reason.splitlines()[0]) for one in failures),
-            notes=missing.notes(VERSION),
+            breaks=tuple(new.breaks),
+            fallbacks=tuple(new.failures),
             recording=Recording(partial(made, graphs)) if is_known else None,
         )
     )
-
-
-_NOTHING: tuple[dynamo.DynamoRecords, list[Any]] = dynamo.NO_RECORDS, []
-
-
-def _noted() -> tuple[dynamo.DynamoRecords, list[Any]]:
-    """What TorchDynamo has noted so far, which must not be imported for it."""
-    if "torch._dynamo" not in sys.modules:
-        return _NOTHING
-    return dynamo.dynamo_records(), dynamo.compilation_records()
 
 
 def _recorded(graph: Any, inputs: Any, options: dict[str, Any]) -> Function | None:
@@ -90,70 +68,39 @@ def _recorded(graph: Any, inputs: Any, options: dict[str, Any]) -> Function | No
     return dynamo.in_tracing_context(make)
 
 
-# One call that is watched.
-
-
 def runs_compiled(run: Function) -> bool:
-    """Call `run` once. Does it run a graph of TorchDynamo's, or a program of AOTInductor's?
+    """Call `run` once. Does it run a graph of TorchDynamo's?
 
     TorchDynamo also compiles code of Python's without any graph in it.
     """
-    called, before = set(), sys.getprofile()
-
-    def note(_frame: Any, event: str, function: Any) -> None:
-        if event == "c_call":
-            called.add(function.__name__)
-
     with profile(use_kineto=False) as profiled:
-        sys.setprofile(note)
-        try:
-            run()
-        finally:
-            sys.setprofile(before)
+        run()
     names = [event.name for event in profiled.function_events]
     regions = {name.removeprefix(_REGION) for name in names if name.startswith(_REGION)}
-    records = [record for record in dynamo.compilation_records() if record.co_name]
     # The latest of each number, as TorchDynamo counts from 0 again after a reset.
+    records = [record for record in dynamo.compilation_records() if record.co_name]
     has_graph = {str(record.compile_id): dynamo.has_graph(record) for record in records}
-    return _RUN_PACKAGE in called or any(has_graph.get(region, True) for region in regions)
+    return any(has_graph.get(region, True) for region in regions)
 
 
 def seconds_before(run: Function) -> float | None:
-    """Seconds from the beginning of a call to that of its first program; the median of some calls.
+    """Seconds from the beginning of a call to that of its first program, as a median.
 
     None if no program of Inductor's runs: those of other backends are code of Python's.
     """
-    before: list[float] = []
-    end = perf_counter() + BEFORE_SECONDS
     with inductor.programs_timed() as begun:
-        while len(before) < BEFORE_CALLS and (not before or perf_counter() < end):
-            begun.clear()
-            start = perf_counter()
-            run()
-            device.synchronize()
-            if not begun:
-                return None
-            before.append(begun[0] - start)
-    return statistics.median(before)
-
-
-# Why a call compiles again, or runs nothing that is compiled.
+        return median_until(begun, run, device.synchronize)
 
 
 def compiled_again(run: Callable[[], Any]) -> Finding | None:
-    """Call `run` twice. Why TorchDynamo made a graph in the second call; None if it made none."""
+    """Call `run` twice. Why TorchDynamo compiled code in the second call; None if it didn't."""
     with quiet():
         run()
-        graphs, records = private.graphs_made(), dynamo.compilation_records()
+        earlier = {id(record): record for record in dynamo.compilation_records()}
         run()
-    if private.graphs_made() == graphs:
-        return None
-    earlier = {id(record) for record in records}  # which `records` keeps alive
     new = [one for one in dynamo.compilation_records() if id(one) not in earlier]
-    forward = [one for one in new if one.co_name and not one.fail_type]
-    if not forward:
-        return Finding(_("TorchDynamo gives no reason"))
-    return dynamo.why_compiled(forward[0])
+    compiled = [one for one in new if one.co_name and not one.fail_type]
+    return dynamo.why_compiled(compiled[0]) if compiled else None
 
 
 def apart() -> AbstractContextManager[object] | None:
@@ -168,27 +115,32 @@ def apart() -> AbstractContextManager[object] | None:
 
 def why_not_compiled(function: Function) -> str:
     """Why a call of `function` runs nothing compiled, by what TorchDynamo has noted of its code."""
-    parts, records = compiled_in(function), dynamo.records_of(function)
-    if records is None or not parts:
+    parts = compiled_in(function)
+    records = dynamo.records_of(parts)
+    if not parts or records is None:
         return ""
     if not records:
         text = _("Calls don't reach what was compiled, {name}.")
         return text.format(name=name_of(parts[0]))
-    if limit := dynamo.limit_reached(records):
+    for code, limit in dynamo.limits(function):
         text = _(
             "The limit of {limit} compilations of this code is reached ({setting}): {place}. The "
             "last one had this reason: {reason}."
         )
-        setting, value, finding = limit
-        place = str(finding).partition("\n")[0]
-        names = {"limit": value, "setting": f"torch._dynamo.config.{setting}", "place": place}
-        return text.format(reason=finding.reason, **names)
-    failure = dynamo.failure(records)
-    if failure or not any(map(dynamo.has_graph, records)):
-        reason = why_no_graph(failure.reason if failure else "")
+        latest = [one for one in records if dynamo.place(one) == dynamo.place(code)][-1]
+        finding = dynamo.why_compiled(latest)
+        if not finding.file:  # the code is PyTorch's own
+            finding = Finding(finding.reason, *dynamo.place(code))
+        names = {"limit": limit, "setting": "torch._dynamo.config.recompile_limit"}
+        return text.format(place=_place(finding), reason=finding.reason, **names)
+    if failure := dynamo.failure(records):
         text = _("Python runs this code, because {reason}.")
-        place = str(failure).partition("\n")[0] if failure and failure.file else ""
-        if place:
+        if failure.file:
             text = _("Python runs this code, because {reason}: {place}.")
-        return text.format(reason=reason, place=place)
+        return text.format(reason=why_no_graph(failure.reason), place=_place(failure))
     return ""
+
+
+def _place(finding: Finding) -> str:
+    """The line, with its code."""
+    return str(finding).partition("\n")[0]
