@@ -136,8 +136,8 @@ def _whether_compiled_code_runs(
         why_not = time.answer(lambda: framework.why_not_compiled(function))
         if not why_not:
             return None
-        runs_compiled = time.answer(lambda: framework.runs_compiled(run))
-        return None if runs_compiled else Facts(runs_compiled=False, why_not=why_not)
+        is_passed_by = not time.answer(lambda: framework.runs_compiled(run))
+        return Facts(runs_compiled=False, why_not=why_not) if is_passed_by else None
     if setting := framework.switched_off():
         text = _("{setting} switches the compiler off.")
         return Facts(runs_compiled=False, why_not=text.format(setting=setting))
