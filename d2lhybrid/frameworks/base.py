@@ -392,31 +392,10 @@ class Framework(ABC):
         """Why a call of this runs no compiled program, as a sentence; empty if that isn't known."""
         return ""
 
-    def seconds_before(self, run: Function, smallest: Function | None) -> float | None:
+    def seconds_before(self, run: Function) -> float | None:
         """What a call of `run` spends before compiled code begins, converting arguments included.
 
-        Here it is what a call of `smallest` takes right after one of `run`, whose data fill the
-        caches by then. None if that is as long as the call itself, or if there is no `smallest`.
-        """
-        if smallest is None:
-            return None
-        self.wait_for(smallest())  # which compiles it
-        whole: list[float] = []
-        entering: list[float] = []
-        end = perf_counter() + BEFORE_SECONDS
-        while len(entering) < BEFORE_CALLS and (not entering or perf_counter() < end):
-            for function, times in ((run, whole), (smallest, entering)):
-                start = perf_counter()
-                self.wait_for(function())
-                times.append(perf_counter() - start)
-        before = statistics.median(entering)
-        return before if before < statistics.median(whole) else None
-
-    def smallest(self, function: Function, tensors: Sequence[Any]) -> Function | None:
-        """The smallest function of these arguments that compiles as `function` was compiled.
-
-        It adds 1 to one element of the first. It compiles at its first call. None if nothing was
-        compiled in `function`, or several things apart, or if compiling takes too long for this.
+        None if that isn't known.
         """
         return None
 

@@ -76,7 +76,6 @@ class _Subject:
     def __init__(self, sampler: Sampler, row: Row) -> None:
         target = sampler.target
         self.row, self.run, self.function = row, sampler.call_apart, sampler.function
-        self.tensors = [*target.args, *target.kwargs.values()]
         self.explanation: Explanation | None = None
         frameworks = sampler.waits_for if len(sampler.waits_for) == 1 else ()
         self.framework: Framework | None = next(iter(frameworks), None)
@@ -161,7 +160,8 @@ def _what_a_call_costs(
     if framework is None or facts is None or facts.runs_compiled is False:
         return None
     if facts.again is None and not compiles_again(subject.row):
-        facts = replace(facts, before_seconds=_before(subject, framework, time))
+        before = time.answer(lambda: framework.seconds_before(subject.run))
+        facts = replace(facts, before_seconds=before)
     if subject.explanation is not None:
         facts = _with_graphs(facts, subject.explanation, time)
         if baseline.framework is framework and not baseline.is_compiled:
@@ -171,14 +171,6 @@ def _what_a_call_costs(
 
 def _is_like_the_first(row: Row) -> bool:
     return row.latency.seconds >= LIKE_THE_FIRST * (row.first_seconds or 0.0)
-
-
-def _before(subject: _Subject, framework: Framework, time: _Time) -> float | None:
-    def ask() -> float | None:
-        smallest = framework.smallest(subject.function, subject.tensors)
-        return framework.seconds_before(subject.run, smallest)
-
-    return time.answer(ask)
 
 
 def _with_graphs(facts: Facts, explanation: Explanation, time: _Time) -> Facts:

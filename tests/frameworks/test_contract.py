@@ -252,20 +252,6 @@ def test_what_is_compiled_is_seen_and_compiles_once(framework):
     assert not room.is_compiled(lambda x: net(x))
 
 
-def test_the_smallest_function_is_compiled_as_another_one(framework):
-    room, (compiled, x) = get(framework), compiled_model(framework)
-    expected = copy_outputs(x)["output"].values().reshape(-1)[:1] + 1
-    for function in (compiled, lambda x: compiled(x)):
-        smallest = room.smallest(function, [x])
-        if smallest is None:
-            assert framework in ("torch", "mxnet")  # which tell when a program begins
-            continue
-        assert programs_made_by(framework, smallest) != 0
-        assert programs_made_by(framework, smallest) in (0, None)
-        assert np.allclose(copy_outputs(smallest())["output"].values().reshape(-1), expected)
-    assert room.smallest(MODELS[framework]()[0], [x]) is None
-
-
 def test_a_first_call_says_what_it_compiled(framework):
     room, (net, x) = get(framework), MODELS[framework]()
     if framework == "torch":
@@ -286,7 +272,7 @@ def test_a_first_call_says_what_it_compiled(framework):
         fast(x)
     assert compiled() is None
     assert room.eager_operation()() is not None
-    before = room.seconds_before(lambda: fast(x), room.smallest(fast, [x]))
+    before = room.seconds_before(lambda: fast(x))
     assert before is None or before > 0
 
 

@@ -4,6 +4,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import count
+from time import sleep
 
 import jax
 import jax.numpy as jnp
@@ -137,6 +138,7 @@ def test_an_error_while_asking_leaves_nothing_behind():
 
 
 FAST = jax.jit(doubled)
+ADD = jax.jit(lambda x, y: x + y)
 
 
 class Block(nnx.Module):
@@ -195,7 +197,6 @@ def test_what_is_compiled_is_seen(function):
 @pytest.mark.parametrize("function", EAGER.values(), ids=EAGER)
 def test_what_is_not_compiled_is_not(function):
     assert not JAX.is_compiled(function)
-    assert JAX.smallest(function, [X]) is None
 
 
 def first_call(function, *args):
@@ -376,46 +377,49 @@ def test_a_program_from_the_disk_is_known_and_watching_does_not_change_its_key(t
     assert python("-c", watched).stdout.split() == ["True", "3", "1"]
 
 
-SMALLEST = {
-    "jit": (FAST, [X]),
-    "NumPy": (jax.jit(lambda x, y: x + y), [np.ones((4, 8)), np.ones(4)]),
-    "a pytree": (jax.jit(lambda weights, x: weights["w"] * x), [{"w": X}, X]),
-    "weights bound": (partial(jax.jit(lambda weights, x: weights["w"] * x), {"w": X}), [X]),
-    "options": (jax.jit(doubled, compiler_options={"xla_embed_ir_in_executable": True}), [X]),
-    "donated": (jax.jit(doubled, donate_argnums=0), [X]),
-    "nnx.jit": (forward, [module, X]),
-    "a module bound": (partial(forward, module), [X]),
-    "a module's call": (Block(), [X]),
-    "a function that names it": (names_it, [X]),
-    "ahead of time": (FAST.lower(X).compile(), [X]),
+ENTERED = {
+    "jit": lambda: FAST(X),
+    "NumPy": lambda: ADD(np.ones((4, 8)), np.ones(8)),
+    "weights bound": partial(jax.jit(lambda weights, x: weights["w"] * x), {"w": X}, X),
+    "options": partial(jax.jit(doubled, compiler_options={"xla_embed_ir_in_executable": True}), X),
+    "nnx.jit": lambda: forward(module, X),
+    "ahead of time": partial(FAST.lower(X).compile(), X),
+    "beside eager code": lambda: FAST(X) + 1,
 }
 
 
-@pytest.mark.parametrize(("function", "tensors"), SMALLEST.values(), ids=SMALLEST)
-def test_the_smallest_function_takes_the_same_arguments(function, tensors):
-    smallest = JAX.smallest(function, tensors)
-    smallest()
+@pytest.mark.parametrize("run", ENTERED.values(), ids=ENTERED)
+def test_what_comes_before_a_program_is_known_and_compiles_nothing_of_the_users(run):
+    run()
+    assert JAX.seconds_before(run) > 0
     before = JAX.programs_compiled()
-    output = smallest()
+    run()
     assert JAX.programs_compiled() == before
-    first = next(leaf for leaf in jax.tree.leaves(tensors) if not isinstance(leaf, str))
-    assert float(output) == float(np.ravel(first)[0]) + 1
 
 
-def test_nothing_is_smallest_where_several_things_are_compiled_or_nothing_is_passed():
-    other = jax.jit(lambda x: x - 1)
-    assert JAX.smallest(lambda x: FAST(x) + other(x), [X]) is None
-    assert JAX.smallest(FAST, []) is None
+def test_what_comes_before_several_programs_or_none_is_not_known():
+    for run in (lambda: FAST(ADD(X, X)), lambda: X + 1):
+        run()
+        assert JAX.seconds_before(run) is None
+
+
+def test_python_before_the_program_counts_and_python_after_it_does_not():
+    def run():
+        sleep(0.02)
+        result = FAST(X)
+        sleep(0.03)
+        return result
+
+    run()
+    assert 0.02 < JAX.seconds_before(run) < 0.04
 
 
 def test_what_comes_before_compiled_code_has_the_conversion_of_arguments_in_it():
     fast = jax.jit(lambda x: jnp.sin(x).sum())
     array = np.ones(2**21, np.float32)
     tensor = jnp.asarray(array)
-    converting, entering = (
-        JAX.seconds_before(lambda given=given: fast(given), JAX.smallest(fast, [given]))
-        for given in (array, tensor)
-    )
+    fast(array), fast(tensor)
+    converting, entering = (JAX.seconds_before(partial(fast, given)) for given in (array, tensor))
     assert converting > 2 * entering
 
 

@@ -138,7 +138,7 @@ def test_what_comes_before_compiled_code_is_a_part_of_the_call():
 
     for run in (lambda: net(x), converting):
         run()
-    direct = MXNET.seconds_before(lambda: net(x), None)
-    with_conversion = MXNET.seconds_before(converting, None)
+    direct = MXNET.seconds_before(lambda: net(x))
+    with_conversion = MXNET.seconds_before(converting)
     assert 0 < direct < with_conversion
-    assert MXNET.seconds_before(lambda: x + 1, None) is None
+    assert MXNET.seconds_before(lambda: x + 1) is None

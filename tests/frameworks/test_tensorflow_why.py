@@ -367,8 +367,7 @@ def before(function, *tensors):
         return function(*tensors)
 
     run()
-    smallest = TENSORFLOW.smallest(function, tensors)
-    return TENSORFLOW.seconds_before(run, smallest), seconds_of(run)
+    return TENSORFLOW.seconds_before(run), seconds_of(run)
 
 
 def test_what_comes_before_compiled_code_does_not_grow_with_its_work(doubled):
@@ -396,31 +395,26 @@ def test_converting_an_array_comes_before_compiled_code():
 
 
 def test_a_call_without_compiled_code_has_nothing_before_it(doubled):
-    assert TENSORFLOW.seconds_before(lambda: X * 2, None) is None
-    assert TENSORFLOW.seconds_before(lambda: doubled(X), None) > 0
+    assert TENSORFLOW.seconds_before(lambda: X * 2) is None
 
 
 @pytest.mark.parametrize("options", [{}, {"jit_compile": True}], ids=["graph", "XLA"])
 @pytest.mark.parametrize("as_trace", [False, True], ids=["function", "trace"])
-def test_the_smallest_function_is_compiled_as_the_users(options, as_trace):
-    from d2lhybrid.frameworks.tensorflow.modules import is_by_xla
+def test_entering_is_timed_with_a_trace_that_is_compiled_as_the_users(
+    monkeypatch, options, as_trace
+):
+    from d2lhybrid.frameworks.tensorflow import modules, why
 
     net, x = tensorflow_model()
     function = tf.function(net, **options)
     function = function.get_concrete_function(x) if as_trace else function
-    before = TENSORFLOW.programs_compiled()
-    smallest = TENSORFLOW.smallest(lambda x: function(x), [x])
-    for _turn in range(2):
-        assert smallest().numpy() == x.numpy()[0, 0] + 1
+    function(x)
+    before, asked = TENSORFLOW.programs_compiled(), []
+    is_by_xla = modules.is_by_xla
+    monkeypatch.setattr(why, "is_by_xla", lambda one: asked.append(is_by_xla(one)) or asked[-1])
+    assert TENSORFLOW.seconds_before(lambda: function(x)) > 0
+    assert asked == [bool(options)]
     assert TENSORFLOW.programs_compiled() == before + 1
-    assert is_by_xla(smallest.func) is bool(options)
-
-
-def test_without_one_thing_that_is_compiled_nothing_is_the_smallest(doubled):
-    halved = by_xla(lambda x: x / 2)
-    assert TENSORFLOW.smallest(lambda x: x * 2, [X]) is None
-    assert TENSORFLOW.smallest(lambda x: doubled(x) + halved(x), [X]) is None
-    assert TENSORFLOW.smallest(lambda: doubled(X), [])().numpy() == 1
 
 
 def dispatched(run):

@@ -360,7 +360,7 @@ def test_asking_what_a_call_compiles_takes_less_than_a_millisecond():
 
 
 def seconds_before(run):
-    return PYTORCH.seconds_before(run, None)
+    return PYTORCH.seconds_before(run)
 
 
 def test_what_comes_before_is_what_python_does_until_the_first_program_begins():

@@ -91,11 +91,7 @@ class Xyz(Toy):
         run()
         return self.again
 
-    def smallest(self, function, tensors):
-        self.tensors = tensors
-        return function
-
-    def seconds_before(self, run, smallest):
+    def seconds_before(self, run):
         self.asked.append("before")
         return self.before
 
@@ -146,7 +142,6 @@ def test_of_a_compiled_row_the_facts_are_asked_and_of_an_eager_one_nothing(xyz):
     assert facts.before_seconds == 20 * MICRO
     assert facts.eager_operations == 4
     assert list(c.facts) == ["jit"]
-    assert xyz.tensors == [x]
     assert xyz.asked == ["runs compiled", "before"]
     assert Comparison.from_json(c.to_json()) == c
 

@@ -202,10 +202,10 @@ class JAX(FolderFramework):
 
         return why.why_not_compiled(function)
 
-    def smallest(self, function: Function, tensors: Sequence[Any]) -> Function | None:
+    def seconds_before(self, run: Function) -> float | None:
         from d2lhybrid.frameworks.jax import why
 
-        return why.smallest(function, tensors)
+        return why.seconds_before(run)
 
     def eager_operation(self) -> Callable[[], Any]:
         from d2lhybrid.frameworks.jax import why

@@ -105,6 +105,23 @@ def cache_misses(listen: Callable[[str], None]) -> Iterator[None]:
 
 
 @contextmanager
+def programs_heard(note: Callable[[Any, Any, Any], None]) -> Iterator[None]:
+    """Call `note` after each program that this thread runs, with it and its two kinds of arguments.
+
+    Those that run for the first time, and those of a JAX that doesn't tell, aren't heard.
+    """
+    hook = getattr(api, "_post_hook_state", None)
+    if hook is None:
+        yield
+        return
+    before = hook.swap_local(lambda program, args, kwargs, _output: note(program, args, kwargs))
+    try:
+        yield
+    finally:
+        hook.set_local(before)
+
+
+@contextmanager
 def watched(
     compile: Callable[[Any, Any], None],
     run: Callable[[Any, Any, FrameType], None] = lambda *_about: None,

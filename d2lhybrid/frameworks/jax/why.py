@@ -7,7 +7,8 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from types import FrameType, MethodType
+from time import perf_counter
+from types import FrameType
 from typing import Any
 
 import jax
@@ -15,17 +16,14 @@ import jax.numpy as jnp
 
 from d2lhybrid.core.arguments import name_of
 from d2lhybrid.core.i18n import gettext as _, names
+from d2lhybrid.frameworks.base import BEFORE_CALLS, BEFORE_SECONDS
 from d2lhybrid.frameworks.failures import last_user_frame, quiet
-from d2lhybrid.frameworks.jax import private
+from d2lhybrid.frameworks.jax import device, private
 from d2lhybrid.frameworks.jax.explain import VERSION, calls_into_python, made
 from d2lhybrid.frameworks.jax.modules import (
     callables_in,
-    flax,
     is_jit,
     is_jitted,
-    is_module,
-    jit_that_made,
-    jitted_behind,
 )
 from d2lhybrid.frameworks.jax.stages import LAYOUT
 from d2lhybrid.frameworks.variant import DeferredBuild, Function, TrainingStep
@@ -196,26 +194,44 @@ def _is_started_by_us(caller: FrameType) -> bool:
 # What a call costs before and without compiled code
 
 
-def smallest(function: Function, tensors: Sequence[Any]) -> Function | None:
-    """No argument is left out because nothing uses it, and none is donated.
+def seconds_before(run: Function) -> float | None:
+    """What a call of `run` does before its program, and what calling a program takes by itself.
 
-    What a partial or a method hands over in each call, such as weights, is handed over here, too:
-    it belongs to what entering costs.
+    The latter is what a program of the same arguments takes that computes nearly nothing. All are
+    the least of some calls. None if a call runs no program of the user's, or several.
     """
-    compiled = _compiled_in(function)
-    if len(compiled) != 1 or not tensors:
-        return None
-    is_ahead, jit = isinstance(compiled[0], jax.stages.Compiled), jit_that_made(compiled[0])
-    bound = _bound_to(function) if is_ahead or jitted_behind(function) else []
+    called: list[tuple[float, Any]] = []  # when a program was started, and how to call it
 
-    def plus_one(*given: Any) -> Any:
-        first, *_others = jax.tree.leaves(given[len(bound) :])
-        return first[(0,) * first.ndim] + 1
+    def note(program: Any, args: Any, kwargs: Any) -> None:
+        if not private.is_compiled_by_jax(getattr(program, "_fun", None)):
+            called.append((perf_counter(), partial(program, *args, **kwargs)))
 
-    given = [flax().clone(value) if is_module(value) else value for value in [*bound, *tensors]]
-    if is_ahead:
-        return partial(jax.jit(plus_one, keep_unused=True).lower(*given).compile(), *given)
-    return partial(jit(plus_one, keep_unused=True), *given) if jit else None
+    def seconds_until(function: Function) -> float:
+        """Of a call, until it has started its program."""
+        called.clear()
+        start = perf_counter()
+        device.wait_for(function())
+        return called[0][0] - start
+
+    with private.programs_heard(note):
+        device.wait_for(run())
+        if len(called) != 1:
+            return None
+        program = called[0][1]
+        smallest = partial(jax.jit(_plus_one, keep_unused=True), *program.args, **program.keywords)
+        device.wait_for(smallest())  # which compiles it
+        times: list[tuple[float, ...]] = []
+        end = perf_counter() + BEFORE_SECONDS
+        while len(times) < BEFORE_CALLS and (not times or perf_counter() < end):
+            times.append(tuple(map(seconds_until, (run, program, smallest))))
+    whole, alone, entering = (float(min(its)) for its in zip(*times, strict=True))
+    return max(0.0, whole - alone) + entering
+
+
+def _plus_one(*args: Any, **kwargs: Any) -> Any:
+    """The first element plus 1."""
+    first, *_others = jax.tree.leaves((args, kwargs))
+    return first[(0,) * first.ndim] + 1
 
 
 def eager_operation() -> Callable[[], Any]:
@@ -225,15 +241,6 @@ def eager_operation() -> Callable[[], Any]:
 def eager_operations(explanation: Explanation) -> int | None:
     recording = explanation.recording
     return recording.eager_operations if isinstance(recording, _Programs) else None
-
-
-def _bound_to(function: Any) -> list[Any]:
-    """What a partial, a method or a module hands to what is compiled."""
-    if isinstance(function, partial):
-        return [*function.args, *function.keywords.values()]
-    if isinstance(function, MethodType):
-        return [function.__self__]
-    return [function] if is_module(function) else []
 
 
 # Why a call compiles again

@@ -119,7 +119,7 @@ class MXNet(FolderFramework):
 
         return why.graphs_put_back()
 
-    def seconds_before(self, run: Function, smallest: Function | None) -> float | None:
+    def seconds_before(self, run: Function) -> float | None:
         from d2lhybrid.frameworks.mxnet import why
 
         return why.seconds_before(run)

@@ -202,17 +202,11 @@ class TensorFlow(FolderFramework):
 
         return why.why_not_compiled(function)
 
-    def seconds_before(self, run: Function, smallest: Function | None) -> float | None:
+    def seconds_before(self, run: Function) -> float | None:
         self.import_part("why")
         from d2lhybrid.frameworks.tensorflow import why
 
-        return why.seconds_before(run, smallest)
-
-    def smallest(self, function: Function, tensors: Sequence[Any]) -> Function | None:
-        self.import_part("why")
-        from d2lhybrid.frameworks.tensorflow import why
-
-        return why.smallest(function, tensors)
+        return why.seconds_before(run)
 
     def eager_operations(self, explanation: Explanation) -> int | None:
         self.import_part("why")

@@ -5,7 +5,7 @@ program for each shape. TensorFlow calls us with each trace that it makes, and w
 method by which it calls one. The programs of XLA can't be seen from Python.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -200,14 +200,14 @@ def why_not_compiled(function: Any) -> str:
     return ""
 
 
-def seconds_before(run: Function, smallest: Function | None) -> float | None:
+def seconds_before(run: Function) -> float | None:
     """The time until a call of `run` calls its first trace, and what it takes to enter a trace.
 
-    The latter is what a call of `smallest` takes from there on, which computes nearly nothing. It
-    isn't known without that. Both are the least of some calls in a row, as calls are measured. None
-    if `run` calls no trace.
+    The latter is what a ``tf.function`` of the same tensors takes from there on that computes
+    nearly nothing, compiled by XLA or not as the trace is. Both are the least of some calls in a
+    row, as calls are measured. None if `run` calls no trace.
     """
-    called: list[float] = []  # when
+    called: list[tuple[float, Any, list[Any]]] = []  # when which trace with which tensors
 
     def least(function: Function) -> tuple[float, float]:
         """Seconds until a call of a function calls a trace, and from there on."""
@@ -218,28 +218,20 @@ def seconds_before(run: Function, smallest: Function | None) -> float | None:
             called.clear()
             start = perf_counter()
             function()
-            inside.append(perf_counter() - called[0])
-            until.append(called[0] - start)
+            inside.append(perf_counter() - called[0][0])
+            until.append(called[0][0] - start)
         return min(until), min(inside)
 
-    with _watched(lambda _trace, _tensors: called.append(perf_counter())):
+    with _watched(lambda trace, tensors: called.append((perf_counter(), trace, tensors))):
         run()
         if not called:
             return None
+        _when, trace, tensors = called[0]
         until, inside = least(run)
-        if smallest is None:
-            return until
+        compiled = tf.function(_add_one_to_first, jit_compile=is_by_xla(trace) or None)
+        smallest = partial(compiled, *tensors)
         smallest()  # which compiles it
         return until + min(inside, least(smallest)[1])
-
-
-def smallest(function: Any, tensors: Sequence[Any]) -> Function | None:
-    """A ``tf.function``, compiled by XLA or not as the one in `function`."""
-    found = compiled_in(function)
-    if len(found) != 1:
-        return None
-    compiled = tf.function(_add_one_to_first, jit_compile=is_by_xla(found[0]) or None)
-    return partial(compiled, *tensors)
 
 
 def _add_one_to_first(*tensors: Any) -> Any:

@@ -189,7 +189,7 @@ class PyTorch(FolderFramework):
 
         return why.why_not_compiled(function)
 
-    def seconds_before(self, run: Function, smallest: Function | None) -> float | None:
+    def seconds_before(self, run: Function) -> float | None:
         from d2lhybrid.frameworks.torch import why
 
         return why.seconds_before(run)
