@@ -415,12 +415,15 @@ def test_python_before_the_program_counts_and_python_after_it_does_not():
 
 
 def test_what_comes_before_compiled_code_has_the_conversion_of_arguments_in_it():
-    fast = jax.jit(lambda x: jnp.sin(x).sum())
-    array = np.ones(2**21, np.float32)
-    tensor = jnp.asarray(array)
-    fast(array), fast(tensor)
-    converting, entering = (JAX.seconds_before(partial(fast, given)) for given in (array, tensor))
-    assert converting > 2 * entering
+    batch = [np.ones((64, 16), np.float32) for _array in range(8)]
+    sums = jax.jit(lambda batch: sum(array.sum() for array in batch))
+
+    def converting():
+        return sums([jnp.asarray(array) for array in batch])
+
+    arrays = [jnp.asarray(array) for array in batch]
+    converting()
+    assert JAX.seconds_before(converting) > 2 * JAX.seconds_before(lambda: sums(arrays))
 
 
 def hint_of(function, *args):
