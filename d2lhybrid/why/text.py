@@ -6,6 +6,7 @@ from typing import Any
 from d2lhybrid.core.i18n import count, gettext as _, listed, names, ngettext
 from d2lhybrid.display.table import seconds
 from d2lhybrid.experiment.rows import Row
+from d2lhybrid.frameworks.failures import is_users
 from d2lhybrid.graphs.explanation import Finding
 from d2lhybrid.why.facts import Facts
 
@@ -85,7 +86,16 @@ def _whole(facts: Facts) -> Iterator[str]:
         )
         yield text.format(n=count(facts.breaks_inside))
     if facts.in_python:
-        yield _("part of it in Python")
+        yield _part_in_python(facts)
+
+
+def _part_in_python(facts: Facts) -> str:
+    """With the first place of the reader's code that is known, such as a call of a callback."""
+    for finding in facts.in_python:
+        if finding.file and is_users(finding.file):
+            place, _newline, _reason = str(finding).partition("\n")
+            return _("part of it in Python ({place})").format(place=place)
+    return _("part of it in Python")
 
 
 def _program(facts: Facts) -> Iterator[str]:

@@ -89,6 +89,17 @@ def test_what_is_not_known_is_left_out():
     assert str(compared(100).why()) == ""
 
 
+def test_what_python_runs_is_said_with_the_first_place_in_the_reader_s_code():
+    inside = Finding("a callback", "")
+    place = Finding("pure_callback", "model.py", 9)
+    assert (
+        "1 graph, part of it in Python;"
+        in told(50, Facts(True, graphs=1, in_python=(inside,), program=ENCODER)).facts
+    )
+    said = told(50, Facts(True, graphs=1, in_python=(inside, place))).facts
+    assert "part of it in Python (model.py, line 9" in said
+
+
 def test_no_compiled_code_ran():
     facts = Facts(runs_compiled=False, why_not="TorchDynamo gave it up.")
     slow = told(200, facts)
