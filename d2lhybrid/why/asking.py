@@ -28,7 +28,7 @@ from d2lhybrid.why.facts import Facts
 from d2lhybrid.why.rules import compiles_again
 
 SECONDS = 1.0  # that all questions may take together
-LIKE_THE_FIRST = 0.5  # of the first call: a call that takes as long may compile as well
+LIKE_THE_FIRST = 0.2  # of the first call: a call that takes as long may compile as well
 CALLS_OF_AN_OPERATION = 20  # of which the quickest counts
 
 _logger = logging.getLogger(__name__)

@@ -90,11 +90,10 @@ def _whole(facts: Facts) -> Iterator[str]:
 
 
 def _part_in_python(facts: Facts) -> str:
-    """With the first place of the reader's code that is known, such as a call of a callback."""
+    """With the first place of the reader's code that is known, such as that of a callback."""
     for finding in facts.in_python:
         if finding.file and is_users(finding.file):
-            place, _newline, _reason = str(finding).partition("\n")
-            return _("part of it in Python ({place})").format(place=place)
+            return _("part of it in Python ({place})").format(place=in_one_line(finding))
     return _("part of it in Python")
 
 
