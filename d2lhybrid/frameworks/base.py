@@ -381,8 +381,8 @@ class Framework(ABC):
         """
         return nullcontext(lambda: None)
 
-    def runs_compiled(self, run: Function) -> bool | None:
-        """Call `run` once. Did it run a compiled program? None if the framework doesn't tell.
+    def programs_run(self, run: Function) -> int | None:
+        """Call `run` once. How many compiled programs did it run? None if that isn't known.
 
         The programs that a framework compiles of eager code, operation by operation, don't count.
         """

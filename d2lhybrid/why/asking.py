@@ -135,18 +135,18 @@ def _whether_compiled_code_runs(
         why_not = time.answer(lambda: framework.why_not_compiled(function))
         if not why_not:
             return None
-        is_passed_by = not time.answer(lambda: framework.runs_compiled(run))
+        is_passed_by = not time.answer(lambda: framework.programs_run(run))
         return Facts(runs_compiled=False, why_not=why_not) if is_passed_by else None
     if setting := framework.switched_off():
         text = _("{setting} switches the compiler off.")
         return Facts(runs_compiled=False, why_not=text.format(setting=setting))
-    runs_compiled: bool | None = True  # compiled ahead of time, it has no other code
+    programs: int | None = 1  # compiled ahead of time, it has no other code
     if subject.row.build_seconds is None:
-        runs_compiled = time.answer(lambda: framework.runs_compiled(run))
-    if runs_compiled is False:
+        programs = time.answer(lambda: framework.programs_run(run))
+    if programs == 0:
         why_not = time.answer(lambda: framework.why_not_compiled(function))
         return Facts(runs_compiled=False, why_not=why_not or "")
-    facts = Facts(runs_compiled=runs_compiled)
+    facts = Facts(runs_compiled=None if programs is None else True, programs_run=programs)
     if compiles_again(row) or _is_like_the_first(row):
         return replace(facts, again=time.answer(lambda: framework.compiled_again(run)))
     return facts

@@ -12,6 +12,7 @@ class Facts:
 
     # Did compiled code run in the one call that was watched? And if not, why, as a sentence.
     runs_compiled: bool | None = None
+    programs_run: int | None = None  # how often compiled code was entered in that call
     why_not: str = ""
     # How many graphs the first call compiled. Where a graph ends because Python runs a step, in the
     # reader's files, and how often in the framework's own. Code that runs in Python altogether.
@@ -42,4 +43,6 @@ class Facts:
     @property
     def is_whole(self) -> bool:
         """Is a call one graph, with nothing of it left to Python?"""
-        return self.graphs == 1 and not (self.breaks or self.breaks_inside or self.in_python)
+        is_entered_once = self.programs_run in (None, 1)
+        is_in_python = bool(self.breaks or self.breaks_inside or self.in_python)
+        return self.graphs == 1 and is_entered_once and not is_in_python

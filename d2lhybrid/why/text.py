@@ -75,6 +75,9 @@ def _whole(facts: Facts) -> Iterator[str]:
         yield _("whole")
     elif facts.graphs:
         yield ngettext("{n} graph", "{n} graphs", facts.graphs).format(n=count(facts.graphs))
+    if facts.graphs and (facts.programs_run or 0) > facts.graphs:
+        text = _("compiled code is entered {n} times in each call")
+        yield text.format(n=count(facts.programs_run or 0))
     if facts.breaks:
         n = len(facts.breaks)
         yield ngettext("{n} graph break", "{n} graph breaks", n).format(n=count(n))
@@ -144,6 +147,7 @@ def counts(row: Row) -> dict[str, Any]:
     program = facts.program
     known = {
         "runs_compiled": facts.runs_compiled,
+        "programs_run": facts.programs_run,
         "first_compilations": row.first_compilations,
         "graphs": facts.graphs,
         "breaks": None if facts.graphs is None else len(facts.breaks),

@@ -246,7 +246,7 @@ def test_a_first_call_knows_what_it_has_compiled_and_compiles_nothing_for_it(mak
     assert (explanation.graph_count, explanation.fallbacks) == (1, ())
     assert (program.recorded, JAX.eager_operations(explanation)) == (recorded, eager)
     assert first_call(function, X) is None
-    assert JAX.runs_compiled(lambda: function(X))
+    assert JAX.programs_run(lambda: function(X))
 
 
 OPERATIONS = {
@@ -286,14 +286,14 @@ NOT_COMPILED = {
 def test_eager_code_compiles_nothing(function):
     jax.clear_caches()  # so that each operation is compiled
     assert first_call(function, X) is None
-    assert JAX.runs_compiled(lambda: function(X)) is False
+    assert JAX.programs_run(lambda: function(X)) == 0
 
 
 def test_a_transformation_of_compiled_code_is_compiled():
     fast = jax.jit(lambda x: jnp.tanh(x * 2) + 1)
     for transformed in (jax.grad(lambda x: fast(x).sum()), jax.vmap(fast)):
         assert first_call(transformed, X).graph_count >= 1
-        assert JAX.runs_compiled(lambda transformed=transformed: transformed(X))
+        assert JAX.programs_run(lambda transformed=transformed: transformed(X))
 
 
 def test_what_runs_beside_compiled_code_is_said():
@@ -315,7 +315,7 @@ def test_a_callback_is_code_in_python():
     fast = jax.jit(printed)
     (found,) = first_call(fast, X).fallbacks
     assert found.file == __file__
-    assert JAX.runs_compiled(lambda: fast(X))
+    assert JAX.programs_run(lambda: fast(X))
 
 
 def test_what_is_computed_while_compiling_and_what_is_copied_is_counted():
@@ -335,12 +335,12 @@ def test_switched_off_or_not_reached_no_compiled_code_runs():
     def never(x):
         return fast(x) if x.ndim > 5 else x + 1
 
-    assert JAX.runs_compiled(lambda: never(X)) is False
+    assert JAX.programs_run(lambda: never(X)) == 0
     assert JAX.why_not_compiled(never) == "This call doesn't reach what is compiled: <lambda>."
     with jax.disable_jit():
-        assert JAX.runs_compiled(lambda: fast(X)) is False
+        assert JAX.programs_run(lambda: fast(X)) == 0
         assert JAX.switched_off() == "jax_disable_jit"
-    assert JAX.runs_compiled(lambda: np.ones(3).sum()) is None
+    assert JAX.programs_run(lambda: np.ones(3).sum()) is None
 
 
 def test_a_watch_ends_with_an_error_and_hears_one_thread_alone():

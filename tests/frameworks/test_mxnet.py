@@ -269,9 +269,9 @@ def test_a_first_call_knows_the_graphs_that_it_compiles():
     with framework.first_call() as compiled:
         net(x)
     assert compiled() is None
-    assert framework.runs_compiled(lambda: net(x))
+    assert framework.programs_run(lambda: net(x))
     net.hybridize(False)
-    assert not framework.runs_compiled(lambda: net(x))
+    assert not framework.programs_run(lambda: net(x))
 
 
 def test_what_comes_before_a_graph_includes_converting():

@@ -102,9 +102,9 @@ def test_an_error_leaves_gluon_as_it_was():
 def test_whether_compiled_code_runs():
     (fast, x), (net, _x) = hybridized(), mxnet_model()
     holder = {"net": fast}
-    assert MXNET.runs_compiled(lambda: fast(x))
-    assert MXNET.runs_compiled(lambda: holder["net"](x) + 1)
-    assert not MXNET.runs_compiled(lambda: net(x))
+    assert MXNET.programs_run(lambda: fast(x))
+    assert MXNET.programs_run(lambda: holder["net"](x) + 1)
+    assert not MXNET.programs_run(lambda: net(x))
 
 
 def test_why_no_compiled_code_runs():

@@ -318,16 +318,16 @@ def doubled():
 
 
 def test_a_trace_that_is_called_is_compiled_code(doubled):
-    assert TENSORFLOW.runs_compiled(lambda: doubled(X))
-    assert TENSORFLOW.runs_compiled(lambda: doubled(X))
-    assert TENSORFLOW.runs_compiled(lambda: doubled.get_concrete_function(X)(X))
+    assert TENSORFLOW.programs_run(lambda: doubled(X))
+    assert TENSORFLOW.programs_run(lambda: doubled(X))
+    assert TENSORFLOW.programs_run(lambda: doubled.get_concrete_function(X)(X))
     net, x = tensorflow_model()
-    assert not TENSORFLOW.runs_compiled(lambda: net(x))
-    assert TENSORFLOW.runs_compiled(lambda: net.predict(x, verbose=0))
+    assert not TENSORFLOW.programs_run(lambda: net(x))
+    assert TENSORFLOW.programs_run(lambda: net.predict(x, verbose=0))
 
 
 def test_functions_that_run_eagerly_are_not_compiled(doubled, run_eagerly):
-    assert not TENSORFLOW.runs_compiled(lambda: doubled(X))
+    assert not TENSORFLOW.programs_run(lambda: doubled(X))
     said = TENSORFLOW.why_not_compiled(lambda x: doubled(x))
     assert "tf.config.run_functions_eagerly(True)" in said
 
@@ -340,7 +340,7 @@ def test_what_is_compiled_and_never_called_is_named():
     def run(x):
         return step(x) if x is None else x * 2
 
-    assert not TENSORFLOW.runs_compiled(lambda: run(X))
+    assert not TENSORFLOW.programs_run(lambda: run(X))
     assert TENSORFLOW.why_not_compiled(run).endswith("tf.function has compiled: step.")
     assert TENSORFLOW.why_not_compiled(lambda x: x * 2) == ""
 
@@ -349,7 +349,7 @@ def test_a_model_that_keras_has_compiled_runs_as_it_is_when_it_is_called():
     net, x = tensorflow_model()
     assert TENSORFLOW.why_not_compiled(net) == ""
     net.compile(loss="mse")
-    assert not TENSORFLOW.runs_compiled(lambda: net(x))
+    assert not TENSORFLOW.programs_run(lambda: net(x))
     assert "fit, evaluate and predict" in TENSORFLOW.why_not_compiled(net)
 
 

@@ -421,7 +421,7 @@ class Encoder(nn.Module):
 def why_not(function, *args, calls=1):
     for _turn in range(calls):
         function(*args)
-    assert PYTORCH.runs_compiled(lambda: function(*args)) is False
+    assert PYTORCH.programs_run(lambda: function(*args)) == 0
     return PYTORCH.why_not_compiled(function)
 
 
@@ -431,7 +431,7 @@ def test_what_was_compiled_may_never_be_reached():
     net.compile(backend="eager")
     assert why_not(net.encode, X) == "Calls don't reach what was compiled, Encoder."
     net(X)
-    assert PYTORCH.runs_compiled(lambda: net(X))
+    assert PYTORCH.programs_run(lambda: net(X))
 
 
 def test_a_hook_that_is_not_compiled_leaves_the_forward_compiled():
@@ -439,7 +439,7 @@ def test_a_hook_that_is_not_compiled_leaves_the_forward_compiled():
     net.register_forward_pre_hook(torch.compiler.disable(lambda module, args: None))
     net.compile(backend="eager")
     net(X)
-    assert PYTORCH.runs_compiled(lambda: net(X))
+    assert PYTORCH.programs_run(lambda: net(X))
 
 
 def test_what_was_given_up_is_said_with_the_reason_and_the_line():
@@ -702,7 +702,7 @@ def test_a_call_runs_eagerly_if_it_fits_no_program_behind_the_limit():
     run = call_with_numbers([*range(limit + 3), 1])
     for _turn in range(limit + 1):
         run()
-    assert [PYTORCH.runs_compiled(run) for _turn in range(3)] == [False, False, True]
+    assert [PYTORCH.programs_run(run) for _turn in range(3)] == [0, 0, 1]
 
 
 def test_compilations_are_counted_as_they_come():

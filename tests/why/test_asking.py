@@ -54,7 +54,7 @@ class Xyz(Toy):
 
     def __init__(self, machine):
         self.machine, self.asked, self.programs = machine, [], 0
-        self.explanation, self.runs, self.again = WHOLE, True, None
+        self.explanation, self.runs, self.again = WHOLE, 1, None
         self.why_not, self.before, self.off = "", 20 * MICRO, ""
         self.first_calls = []
 
@@ -77,7 +77,7 @@ class Xyz(Toy):
         compiles = self.programs > before
         self.first_calls.append(compiles)
 
-    def runs_compiled(self, run):
+    def programs_run(self, run):
         self.asked.append("runs compiled")
         run()
         return self.runs
@@ -154,7 +154,7 @@ def test_two_compiled_rows_both_have_facts_and_no_count_of_eager_operations(xyz)
 
 
 def test_where_no_compiled_code_runs_only_the_reason_is_asked(xyz):
-    xyz.runs, xyz.why_not = False, "The compiler gave it up."
+    xyz.runs, xyz.why_not = 0, "The compiler gave it up."
     c = compared(xyz, {"eager": function(xyz, 1e-4), "jit": compiled(xyz, 1.2e-4)})
     assert xyz.asked == ["runs compiled", "why not"]
     assert c.why("jit").cause == "not_compiled"
@@ -217,14 +217,14 @@ def fail(error):
     return method
 
 
-@pytest.mark.parametrize("method", ["runs_compiled", "seconds_before", "eager_operation"])
+@pytest.mark.parametrize("method", ["programs_run", "seconds_before", "eager_operation"])
 def test_a_question_that_fails_has_no_answer_and_the_others_have_theirs(xyz, method):
     setattr(xyz, method, fail(RuntimeError(method)))
     facts = compared(xyz, {"eager": function(xyz, 1e-4), "jit": compiled(xyz, 1e-4)}).facts["jit"]
     assert facts.program.recorded == 4
     assert not facts.is_cut_short
     unknown = {
-        "runs_compiled": facts.runs_compiled,
+        "programs_run": facts.programs_run,
         "seconds_before": facts.before_seconds,
         "eager_operation": facts.eager_operation_seconds,
     }
@@ -256,7 +256,7 @@ def test_questions_end_with_their_time_and_the_line_says_so(xyz):
         now[0] += 2 * asking.SECONDS
         return True
 
-    xyz.runs_compiled = slowly
+    xyz.programs_run = slowly
     samplers = c.experiment.rounds.samplers
     facts = asking.ask(samplers, c.rows, progress=False, clock=lambda: now[0])["jit"]
     assert (facts.runs_compiled, facts.before_seconds, facts.program) == (True, None, None)

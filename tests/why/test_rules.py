@@ -100,6 +100,12 @@ def test_what_python_runs_is_said_with_the_first_place_in_the_reader_s_code():
     assert "part of it in Python (model.py, line 9" in said
 
 
+def test_compiled_code_that_is_entered_more_often_than_there_are_graphs_is_not_whole():
+    said = told(50, Facts(True, programs_run=16, graphs=1, program=ENCODER)).facts
+    assert "compiled once, 1 graph, compiled code is entered 16 times in each call;" in said
+    assert "compiled once, whole;" in told(50, Facts(True, 1, graphs=1, program=ENCODER)).facts
+
+
 def test_no_compiled_code_ran():
     facts = Facts(runs_compiled=False, why_not="TorchDynamo gave it up.")
     slow = told(200, facts)

@@ -192,10 +192,10 @@ class JAX(FolderFramework):
 
         return why.first_call()
 
-    def runs_compiled(self, run: Function) -> bool | None:
+    def programs_run(self, run: Function) -> int | None:
         from d2lhybrid.frameworks.jax import why
 
-        return why.runs_compiled(run)
+        return why.programs_run(run)
 
     def why_not_compiled(self, function: Function) -> str:
         from d2lhybrid.frameworks.jax import why

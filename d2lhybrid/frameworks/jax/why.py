@@ -157,12 +157,12 @@ def first_call() -> Iterator[Callable[[], Explanation | None]]:
         yield watch.explanation
 
 
-def runs_compiled(run: Function) -> bool | None:
+def programs_run(run: Function) -> int | None:
     """None if no program ran in this thread, be it one of an eager operation."""
     watch = _Watch()
     with private.watched(watch.compile, watch.run):
         run()
-    return any(watch.ran) if watch.ran else None
+    return sum(watch.ran) if watch.ran else None
 
 
 def why_not_compiled(function: Function) -> str:

@@ -124,9 +124,9 @@ def first_call() -> Iterator[Callable[[], Explanation | None]]:
         yield call.explanation
 
 
-def runs_compiled(run: Function) -> bool:
-    """Does a graph of Gluon run in a call?"""
-    return bool(_watch(run).called)
+def programs_run(run: Function) -> int:
+    """How many graphs of Gluon run in a call?"""
+    return len(_watch(run).called)
 
 
 def why_not_compiled(function: Any) -> str:

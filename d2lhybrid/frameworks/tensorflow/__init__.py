@@ -190,11 +190,11 @@ class TensorFlow(FolderFramework):
 
         return why.first_call()
 
-    def runs_compiled(self, run: Function) -> bool | None:
+    def programs_run(self, run: Function) -> int | None:
         self.import_part("why")
         from d2lhybrid.frameworks.tensorflow import why
 
-        return why.runs_compiled(run)
+        return why.programs_run(run)
 
     def why_not_compiled(self, function: Function) -> str:
         self.import_part("why")

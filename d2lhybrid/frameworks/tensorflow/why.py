@@ -177,11 +177,11 @@ def eager_operations(explanation: Explanation) -> int:
 # Whether compiled code runs, and what comes before it
 
 
-def runs_compiled(run: Callable[[], Any]) -> bool:
-    """Call `run` once. Does it call a trace?"""
+def programs_run(run: Callable[[], Any]) -> int:
+    """Call `run` once. How many traces does it call?"""
     with _traces_called() as called:
         run()
-        return bool(called)
+        return len(called)
 
 
 def why_not_compiled(function: Any) -> str:

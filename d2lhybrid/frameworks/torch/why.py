@@ -68,19 +68,19 @@ def _recorded(graph: Any, inputs: Any, options: dict[str, Any]) -> Function | No
     return dynamo.in_tracing_context(make)
 
 
-def runs_compiled(run: Function) -> bool:
-    """Call `run` once. Does it run a graph of TorchDynamo's?
+def programs_run(run: Function) -> int:
+    """Call `run` once. How many graphs of TorchDynamo's does it run?
 
     TorchDynamo also compiles code of Python's without any graph in it.
     """
     with profile(use_kineto=False) as profiled:
         run()
     names = [event.name for event in profiled.function_events]
-    regions = {name.removeprefix(_REGION) for name in names if name.startswith(_REGION)}
+    regions = [name.removeprefix(_REGION) for name in names if name.startswith(_REGION)]
     # The latest of each number, as TorchDynamo counts from 0 again after a reset.
     records = [record for record in dynamo.compilation_records() if record.co_name]
     has_graph = {str(record.compile_id): dynamo.has_graph(record) for record in records}
-    return any(has_graph.get(region, True) for region in regions)
+    return sum(has_graph.get(region, True) for region in regions)
 
 
 def seconds_before(run: Function) -> float | None:
