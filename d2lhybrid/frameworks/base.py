@@ -392,6 +392,10 @@ class Framework(ABC):
         """Why a call of this runs no compiled program, as a sentence; empty if that isn't known."""
         return ""
 
+    def limit_reached(self, function: Function) -> str:
+        """Which code of this is compiled no more often, as a sentence; empty if there is none."""
+        return ""
+
     def seconds_before(self, run: Function) -> float | None:
         """What a call of `run` spends before compiled code begins, converting arguments included.
 

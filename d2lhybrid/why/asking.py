@@ -146,7 +146,14 @@ def _whether_compiled_code_runs(
     if programs == 0:
         why_not = time.answer(lambda: framework.why_not_compiled(function))
         return Facts(runs_compiled=False, why_not=why_not or "")
-    facts = Facts(runs_compiled=None if programs is None else True, programs_run=programs)
+    why_not = None
+    if subject.explanation is not None and subject.explanation.fallbacks:
+        why_not = time.answer(lambda: framework.limit_reached(function))
+    facts = Facts(
+        why_not=why_not or "",
+        runs_compiled=None if programs is None else True,
+        programs_run=programs,
+    )
     if compiles_again(row) or _is_like_the_first(row):
         return replace(facts, again=time.answer(lambda: framework.compiled_again(run)))
     return facts

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from d2lhybrid.frameworks.failures import is_users
 from d2lhybrid.graphs.explanation import Finding
 from d2lhybrid.graphs.program import Program
 
@@ -10,7 +11,8 @@ from d2lhybrid.graphs.program import Program
 class Facts:
     """Of one variant, what was observed; None, or empty, is what isn't known."""
 
-    # Did compiled code run in the one call that was watched? And if not, why, as a sentence.
+    # Did compiled code run in the one call that was watched? And if not, or not all of it, why, as
+    # a sentence.
     runs_compiled: bool | None = None
     programs_run: int | None = None  # how often compiled code was entered in that call
     why_not: str = ""
@@ -39,6 +41,11 @@ class Facts:
         if self.eager_operations is None or self.eager_operation_seconds is None:
             return None
         return self.eager_operations * self.eager_operation_seconds
+
+    @property
+    def in_readers_python(self) -> tuple[Finding, ...]:
+        """What runs in Python at a known place in the reader's code, such as a callback."""
+        return tuple(one for one in self.in_python if one.file and is_users(one.file))
 
     @property
     def is_whole(self) -> bool:

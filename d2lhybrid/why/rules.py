@@ -73,20 +73,26 @@ def compiles_again(row: Row) -> bool:
 
 
 def _runs_no_compiled_code(case: Case) -> bool:
-    return case.facts.runs_compiled is False and not case.is_baseline and not case.is_faster
+    is_in_part = case.facts.runs_compiled is False or bool(case.facts.why_not)
+    return is_in_part and not case.is_baseline and not case.is_faster
 
 
 def _say_no_compiled_code(case: Case) -> str:
-    text = _("No compiled code runs in a call of {label}.").format(label=case.row.label)
-    return sentences(text, case.facts.why_not)
+    text = _("No compiled code runs in a call of {label}.")
+    if case.facts.runs_compiled is not False:
+        text = _("A part of {label} isn't compiled.")
+    return sentences(text.format(label=case.row.label), case.facts.why_not)
 
 
-def _has_breaks(case: Case) -> bool:
-    return bool(case.facts.breaks) and not case.is_faster
+def _has_parts_in_python(case: Case) -> bool:
+    return bool(case.facts.breaks or case.facts.in_readers_python) and not case.is_faster
 
 
-def _say_breaks(case: Case) -> str:
+def _say_parts_in_python(case: Case) -> str:
     breaks = case.facts.breaks
+    if not breaks:  # the line of facts has the place
+        text = _("{label} isn't compiled as a whole: Python runs a part of it.")
+        return text.format(label=case.row.label)
     text = ngettext(
         "{label} isn't compiled as a whole: it has {n} graph break, where Python runs a step.",
         "{label} isn't compiled as a whole: it has {n} graph breaks, where Python runs a step.",
@@ -165,7 +171,7 @@ def _say_python(case: Case) -> str:
 
 RULES = (
     Rule("not_compiled", _runs_no_compiled_code, _say_no_compiled_code),
-    Rule("graph_break", _has_breaks, _say_breaks),
+    Rule("graph_break", _has_parts_in_python, _say_parts_in_python),
     Rule("recompiled", _is_recompiled, _say_recompiled),
     Rule("entering", _entering_decides, _say_entering),
     Rule("faster_python", _python_decides, _say_python),
@@ -178,10 +184,11 @@ class Reason:
 
     `cause` is the first of these that holds, or "unknown":
 
-    1. "not_compiled": no compiled code ran in a call that was watched, and it isn't faster. Its
-       sentence says why: never reached, skipped, past the limit, switched off.
-    2. "graph_break": a graph ends in the reader's own code because Python runs a step, and it isn't
-       faster. Breaks in the framework's own code are a fact, and never a cause.
+    1. "not_compiled": no compiled code ran in a call that was watched, or a part of it is past the
+       compiler's limit, and it isn't faster. Its sentence says why: never reached, skipped, past
+       the limit, switched off.
+    2. "graph_break": Python runs a step in the reader's own code, between two graphs or called from
+       one, and it isn't faster. In the framework's own code this is a fact, and never a cause.
     3. "recompiled": three programs or more after the first call, in a twentieth of the calls; or
        the framework says why one more call compiled one. It isn't faster, or it is the baseline.
     4. "entering": it is slower, what comes before compiled code begins is at least half of what it

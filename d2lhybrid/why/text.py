@@ -6,7 +6,6 @@ from typing import Any
 from d2lhybrid.core.i18n import count, gettext as _, listed, names, ngettext
 from d2lhybrid.display.table import seconds
 from d2lhybrid.experiment.rows import Row
-from d2lhybrid.frameworks.failures import is_users
 from d2lhybrid.graphs.explanation import Finding
 from d2lhybrid.why.facts import Facts
 
@@ -94,9 +93,8 @@ def _whole(facts: Facts) -> Iterator[str]:
 
 def _part_in_python(facts: Facts) -> str:
     """With the first place of the reader's code that is known, such as that of a callback."""
-    for finding in facts.in_python:
-        if finding.file and is_users(finding.file):
-            return _("part of it in Python ({place})").format(place=in_one_line(finding))
+    for finding in facts.in_readers_python:
+        return _("part of it in Python ({place})").format(place=in_one_line(finding))
     return _("part of it in Python")
 
 

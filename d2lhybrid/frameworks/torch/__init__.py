@@ -189,6 +189,11 @@ class PyTorch(FolderFramework):
 
         return why.why_not_compiled(function)
 
+    def limit_reached(self, function: Function) -> str:
+        from d2lhybrid.frameworks.torch import why
+
+        return why.limit_reached(function)
+
     def seconds_before(self, run: Function) -> float | None:
         from d2lhybrid.frameworks.torch import why
 

@@ -122,22 +122,32 @@ def why_not_compiled(function: Function) -> str:
     if not records:
         text = _("Calls don't reach what was compiled, {name}.")
         return text.format(name=name_of(parts[0]))
-    for code, limit in dynamo.limits(function):
-        text = _(
-            "The limit of {limit} compilations of this code is reached ({setting}): {place}. The "
-            "last one had this reason: {reason}."
-        )
-        latest = [one for one in records if dynamo.place(one) == dynamo.place(code)][-1]
-        finding = dynamo.why_compiled(latest)
-        if not finding.file:  # the code is PyTorch's own
-            finding = Finding(finding.reason, *dynamo.place(code))
-        names = {"limit": limit, "setting": "torch._dynamo.config.recompile_limit"}
-        return text.format(place=_place(finding), reason=finding.reason, **names)
+    if reached := limit_reached(function):
+        return reached
     if failure := dynamo.failure(records):
         text = _("Python runs this code, because {reason}.")
         if failure.file:
             text = _("Python runs this code, because {reason}: {place}.")
         return text.format(reason=why_no_graph(failure.reason), place=_place(failure))
+    return ""
+
+
+def limit_reached(function: Function) -> str:
+    """Which code of `function` TorchDynamo compiles no more, and why it was compiled last."""
+    records = dynamo.records_of(compiled_in(function)) or []
+    for code, limit in dynamo.limits(function):
+        text = _(
+            "The limit of {limit} compilations of this code is reached ({setting}): {place}. The "
+            "last one had this reason: {reason}."
+        )
+        of_code = [one for one in records if dynamo.place(one) == dynamo.place(code)]
+        if not of_code:  # TorchDynamo has forgotten them
+            continue
+        finding = dynamo.why_compiled(of_code[-1])
+        if not finding.file:  # the code is PyTorch's own
+            finding = Finding(finding.reason, *dynamo.place(code))
+        names = {"limit": limit, "setting": "torch._dynamo.config.recompile_limit"}
+        return text.format(place=_place(finding), reason=finding.reason, **names)
     return ""
 
 
