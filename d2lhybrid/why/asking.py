@@ -169,11 +169,16 @@ def _what_a_call_costs(
     if facts.again is None and not compiles_again(subject.row):
         before = time.answer(lambda: framework.seconds_before(subject.run))
         facts = replace(facts, before_seconds=before)
-    if subject.explanation is not None:
-        facts = _with_graphs(facts, subject.explanation, time)
-        if baseline.framework is framework and not baseline.is_compiled:
-            facts = _with_eager_operations(facts, subject, framework, time)
-    return facts
+    explanation = subject.explanation
+    if explanation is None:
+        return facts
+    if baseline.framework is framework and not baseline.is_compiled:
+        facts = replace(
+            facts,
+            eager_operations=time.answer(lambda: framework.eager_operations(explanation)),
+            eager_operation_seconds=time.answer(lambda: _quickest(framework.eager_operation())),
+        )
+    return _with_graphs(facts, explanation, time)
 
 
 def _is_like_the_first(row: Row) -> bool:
@@ -193,20 +198,6 @@ def _with_graphs(facts: Facts, explanation: Explanation, time: _Time) -> Facts:
         in_python=explanation.fallbacks,
         program=program,
         layout=next((graph.layout for graph in graphs if graph.layout), ""),
-    )
-
-
-def _with_eager_operations(
-    facts: Facts, subject: _Subject, framework: Framework, time: _Time
-) -> Facts:
-    """How many operations the eager baseline starts, and what the quickest takes."""
-    explanation = subject.explanation
-    if explanation is None or facts.program is None:
-        return facts
-    return replace(
-        facts,
-        eager_operations=time.answer(lambda: framework.eager_operations(explanation)),
-        eager_operation_seconds=time.answer(lambda: _quickest(framework.eager_operation())),
     )
 
 

@@ -111,10 +111,12 @@ def _program(facts: Facts) -> Iterator[str]:
     operations = recorded.format(n=count(program.recorded))
     in_steps = text.format(operations=operations, n=count(program.steps))
     if program.contractions:
-        calls = ngettext("{n} call of a library", "{n} calls of libraries", program.contractions)
-        # Translators: such as "25 operations in 15 steps (6 calls of libraries)"
-        text = _("{steps} ({calls})")
-        in_steps = text.format(steps=in_steps, calls=calls.format(n=count(program.contractions)))
+        text = ngettext(
+            "{steps}, {contractions} of them a matrix product, convolution or attention",
+            "{steps}, {contractions} of them matrix products, convolutions or attention",
+            program.contractions,
+        )
+        in_steps = text.format(steps=in_steps, contractions=count(program.contractions))
     yield in_steps
     if program.folded:
         yield _("{n} computed while compiling").format(n=count(program.folded))
@@ -152,7 +154,7 @@ def counts(row: Row) -> dict[str, Any]:
         "breaks_inside": None if facts.graphs is None else facts.breaks_inside,
         "recorded": program and program.recorded,
         "steps": program and program.steps,
-        "library_calls": program and program.contractions,
+        "contractions": program and program.contractions,
         "folded": program and program.folded,
         "copies": program and program.copies,
         "is_cut_short": facts.is_cut_short or None,

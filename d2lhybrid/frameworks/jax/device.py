@@ -175,12 +175,19 @@ _events: Counter[str] = Counter()  # that JAX has reported, by their names
 
 @cache
 def _count_events() -> None:
-    """Count what JAX reports from the first call of this on."""
+    """Count what JAX reports from the first call of this on, but for what we wait by."""
     monitoring = jax.monitoring
     monitoring.register_event_listener(lambda event, **_about: _events.update([event]))
     monitoring.register_event_duration_secs_listener(
-        lambda event, _seconds, **_about: _events.update([event])
+        lambda event, _seconds, fun_name="", **_about: _events.update(
+            [event] if _last_work.__name__ not in fun_name else []
+        )
     )
+
+
+def is_waited_by(jaxpr: Any) -> bool:
+    """Is it the program that ``synchronize`` runs?"""
+    return bool(private.traced_name(jaxpr) == _last_work.__name__)
 
 
 def disk_cache_hits() -> int:

@@ -194,6 +194,11 @@ class PyTorch(FolderFramework):
 
         return why.limit_reached(function)
 
+    def eager_operations(self, explanation: Explanation) -> int | None:
+        from d2lhybrid.frameworks.torch import why
+
+        return why.eager_operations(explanation)
+
     def seconds_before(self, run: Function) -> float | None:
         from d2lhybrid.frameworks.torch import why
 

@@ -45,6 +45,11 @@ _IN_PLACE = {"setitem", *(f"i{name}" for name in dir(operator) if f"i{name}" in 
 _Facts = Callable[[Any], dict[str, Any]]
 
 
+def is_view(operation: str) -> bool:
+    """Does an operation only arrange elements?"""
+    return operation in _LAYOUT_OPS
+
+
 def graph_of(version: str, name: str, recorded: Any, inputs: Any) -> Graph:
     """The stages of a graph that TorchDynamo recorded; if Inductor cannot plan it, the first."""
     title = _("recorded by TorchDynamo")

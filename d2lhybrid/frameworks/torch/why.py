@@ -1,7 +1,7 @@
 """What PyTorch shows of how a call was compiled, and of what comes before its compiled code."""
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ from d2lhybrid.frameworks.failures import quiet
 from d2lhybrid.frameworks.torch import device, dynamo, inductor, private
 from d2lhybrid.frameworks.torch.explain import VERSION, made, why_no_graph
 from d2lhybrid.frameworks.torch.parts import compiled_in
-from d2lhybrid.frameworks.torch.stages import graph_of
+from d2lhybrid.frameworks.torch.stages import graph_of, is_view
 from d2lhybrid.frameworks.variant import Function
 from d2lhybrid.graphs.explanation import Explanation, Finding, MissingNames, Recording
 
@@ -47,13 +47,31 @@ def first_call() -> Iterator[Callable[[], Explanation | None]]:
             graph_count=count,
             breaks=tuple(new.breaks),
             fallbacks=tuple(new.failures),
-            recording=Recording(partial(made, graphs)) if is_known else None,
+            recording=_Graphs(graphs) if is_known else None,
         )
     )
 
 
-def _recorded(graph: Any, inputs: Any, options: dict[str, Any]) -> Function | None:
-    """What makes the stages of a graph, once somebody asks; None if Inductor would have to try.
+class _Graphs(Recording):
+    """Graphs that are made by functions, and how many operations eager code starts in their place.
+
+    At least: what only changes a view isn't counted.
+    """
+
+    def __init__(self, recorded: Sequence[Any]) -> None:
+        super().__init__(partial(made, [make for make, _operations in recorded]))
+        self.eager_operations = sum(operations for _make, operations in recorded)
+
+
+def eager_operations(explanation: Explanation) -> int | None:
+    recording = explanation.recording
+    return recording.eager_operations if isinstance(recording, _Graphs) else None
+
+
+def _recorded(graph: Any, inputs: Any, options: dict[str, Any]) -> tuple[Function, int] | None:
+    """What makes the stages of a graph, once somebody asks, and its operations but for views.
+
+    None if Inductor would have to try what is quickest.
 
     Inductor may change the graph that it compiles, so this is a copy.
     """
@@ -65,7 +83,9 @@ def _recorded(graph: Any, inputs: Any, options: dict[str, Any]) -> Function | No
         with torch._inductor.config.patch(options):
             return graph_of(VERSION, "", own, inputs)
 
-    return dynamo.in_tracing_context(make)
+    called = [node for node in graph.graph.nodes if node.op.startswith("call_")]
+    operations = sum(not is_view(inductor.operation_name(node)) for node in called)
+    return dynamo.in_tracing_context(make), operations
 
 
 def programs_run(run: Function) -> int:
