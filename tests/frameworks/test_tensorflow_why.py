@@ -394,6 +394,12 @@ def test_converting_an_array_comes_before_compiled_code():
     assert of_tensor < of_array / 2
 
 
+def test_predict_makes_a_dataset_which_is_not_compiled(doubled):
+    net = layers(tf.keras.layers.Dense(4))
+    assert first_call(lambda: net.predict(X, verbose=0)).fallbacks
+    assert not first_call(lambda: tf.function(net)(X)).fallbacks
+
+
 def test_a_call_without_compiled_code_has_nothing_before_it(doubled):
     assert TENSORFLOW.seconds_before(lambda: X * 2) is None
 

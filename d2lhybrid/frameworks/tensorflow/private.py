@@ -106,12 +106,13 @@ def compiler_ir(concrete: Any, inputs: list[Any]) -> Callable[..., str]:
 
 
 def is_internal(trace: Any) -> bool:
-    """Is it a trace that TensorFlow makes for itself: for tf.data, or to make variables?
+    """Does TensorFlow make it for itself?"""
+    return is_of_data(trace) or trace.graph.name == "initialize_variables"
 
-    Keras's ``predict`` makes some in each call, for tf.data, which runs them without calling them.
-    """
-    is_of_data = "_tf_data_function" in trace.function_def.attr
-    return is_of_data or trace.graph.name == "initialize_variables"
+
+def is_of_data(trace: Any) -> bool:
+    """Is it of tf.data, which runs it without calling it, as in each call of Keras's ``predict``?"""
+    return "_tf_data_function" in trace.function_def.attr
 
 
 @contextmanager

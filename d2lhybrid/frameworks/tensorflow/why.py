@@ -40,6 +40,7 @@ _ONLY_IN_GRAPHS = CONTROL_FLOW | {"Identity", "IdentityN", "NoOp", "ReadVariable
 _ONLY_IN_GRAPHS |= {"Shape", "ShapeN", "Size", "BroadcastGradientArgs"}
 
 _traces_made = 0  # since somebody first asked
+_data_traces_made = 0  # those of tf.data, which the other number leaves out
 _numbers: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # of each trace, in order
 
 
@@ -54,7 +55,8 @@ def traces_made() -> int | None:
 
 
 def _note_made(trace: Any) -> None:
-    global _traces_made
+    global _traces_made, _data_traces_made
+    _data_traces_made += private.is_of_data(trace)
     if _is_users(trace):
         _traces_made += 1
         _numbers[trace] = _traces_made
@@ -114,6 +116,7 @@ class _FirstCall:
     called: list[_Called] = field(default_factory=list)
     rewritten: list[Any] = field(default_factory=list)
     seconds: float = 0.0
+    makes_dataset: bool = False  # as Keras's ``predict`` does, in Python
 
     def explanation(self) -> Explanation | None:
         is_new = {call.trace: call.is_new for call in self.called}
@@ -124,7 +127,10 @@ class _FirstCall:
             explain.name(self.called[0].trace),
             sum(is_new.values()),
             graph_count=len(self.called),
-            fallbacks=tuple(chain.from_iterable(map(explain.calls_into_python, is_new))),
+            fallbacks=(
+                *chain.from_iterable(map(explain.calls_into_python, is_new)),
+                *([Finding("tf.data")] if self.makes_dataset else []),
+            ),
             recording=Recording(self._graphs),
         )
 
@@ -157,9 +163,10 @@ def first_call() -> Iterator[Callable[[], Explanation | None]]:
             with suppress(AttributeError, ImportError):
                 call.rewritten = stack.enter_context(private.graph_collection())
         call.called = stack.enter_context(_traces_called())
-        start = perf_counter()
+        start, data_before = perf_counter(), _data_traces_made
         yield call.explanation
         call.seconds = perf_counter() - start
+        call.makes_dataset = _data_traces_made > data_before
 
 
 def eager_operations(explanation: Explanation) -> int:
