@@ -6,7 +6,6 @@ framework, and what stands beside the class, when they are called.
 
 import copy
 import os
-import statistics
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -418,8 +417,8 @@ class Framework(ABC):
         return None
 
 
-def median_until(begun: list[float], run: Function, wait: Callable[[], object]) -> float | None:
-    """Seconds from the beginning of a call to what puts its time into `begun`; the median of some.
+def least_until(begun: list[float], run: Function, wait: Callable[[], object]) -> float | None:
+    """Seconds from the beginning of a call to what puts its time into `begun`; the least of some.
 
     None if nothing does. `wait` waits until the work of a call is done.
     """
@@ -433,7 +432,7 @@ def median_until(begun: list[float], run: Function, wait: Callable[[], object]) 
         if not begun:
             return None
         before.append(begun[0] - start)
-    return statistics.median(before)
+    return min(before)
 
 
 def numerical_threads(count: int) -> dict[str, str]:

@@ -166,7 +166,8 @@ def _what_a_call_costs(
     framework = subject.framework
     if framework is None or facts is None or facts.runs_compiled is False:
         return None
-    if facts.again is None and not compiles_again(subject.row):
+    is_entered_once = facts.programs_run in (None, 1)  # else there are several such times
+    if facts.again is None and not compiles_again(subject.row) and is_entered_once:
         before = time.answer(lambda: framework.seconds_before(subject.run))
         facts = replace(facts, before_seconds=before)
     explanation = subject.explanation
@@ -187,14 +188,16 @@ def _is_like_the_first(row: Row) -> bool:
 
 def _with_graphs(facts: Facts, explanation: Explanation, time: _Time) -> Facts:
     """How many graphs there are, where they end, and what they come to in numbers."""
-    own = tuple(finding for finding in explanation.breaks if is_users(finding.file))
+    # A compiler that meets a line again, as in a loop, notes another break.
+    by_line = {(one.file, one.line): one for one in reversed(explanation.breaks)}
+    own = tuple(one for one in reversed(by_line.values()) if is_users(one.file))
     program = time.answer(lambda: explanation.program)
     graphs = explanation.graphs() if program else ()
     return replace(
         facts,
         graphs=explanation.graph_count,
         breaks=own,
-        breaks_inside=len(explanation.breaks) - len(own),
+        breaks_inside=len(by_line) - len(own),
         in_python=explanation.fallbacks,
         program=program,
         layout=next((graph.layout for graph in graphs if graph.layout), ""),

@@ -16,8 +16,8 @@ class Facts:
     runs_compiled: bool | None = None
     programs_run: int | None = None  # how often compiled code was entered in that call
     why_not: str = ""
-    # How many graphs the first call compiled. Where a graph ends because Python runs a step, in the
-    # reader's files, and how often in the framework's own. Code that runs in Python altogether.
+    # How many graphs the first call compiled. The lines of the reader's files at which one ends
+    # because Python runs a step, and how many of the framework's own. What runs in Python.
     graphs: int | None = None
     breaks: tuple[Finding, ...] = ()
     breaks_inside: int = 0

@@ -24,7 +24,7 @@ class Case:
 
     row: Row
     baseline: Row
-    margin: float
+    noise: float  # of the ratios, as a part of 1
 
     @property
     def facts(self) -> Facts:
@@ -129,7 +129,7 @@ def _entering_decides(case: Case) -> bool:
     return (
         case.is_slower
         and DECISIVE_SHARE * case.lost <= extra < case.seconds
-        and case.seconds - extra <= (1 + case.margin) * case.baseline.latency.seconds
+        and case.seconds - extra <= (1 + case.noise) * case.baseline.latency.seconds
     )
 
 
@@ -222,7 +222,7 @@ class Reasons(tuple[Reason, ...]):
 
 def reason(row: Row, rows: Rows) -> Reason:
     """The facts of a row in a line, and the first cause that holds."""
-    case = Case(row, rows.baseline, rows.margin)
+    case = Case(row, rows.baseline, rows.noise_floor)
     facts = line(row, rows.baseline)
     for rule in RULES:
         if row.facts is not None and rule.holds(case):

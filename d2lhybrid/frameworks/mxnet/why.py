@@ -14,7 +14,7 @@ from mxnet.gluon import Block, HybridBlock
 
 from d2lhybrid.core.arguments import name_of
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.frameworks.base import median_until
+from d2lhybrid.frameworks.base import least_until
 from d2lhybrid.frameworks.failures import last_user_frame
 from d2lhybrid.frameworks.hooks import hooked
 from d2lhybrid.frameworks.mxnet import modules
@@ -83,16 +83,16 @@ class Call:
 
     def explanation(self) -> Explanation | None:
         """What was compiled and called; None if nothing was."""
-        recorded = self.recorded
-        blocks = [recorded[id(block)] for block in self.called if id(block) in recorded]
+        called, recorded = modules.each_once(self.called), self.recorded
+        blocks = [recorded[id(block)] for block in called if id(block) in recorded]
         if not blocks:
             return None
-        is_known = len(blocks) == len(self.called)
+        is_known = len(blocks) == len(called)
         return Explanation(
             VERSION,
-            name_of(self.called[0]),
+            name_of(called[0]),
             len(self.compiled),
-            graph_count=len(self.called),
+            graph_count=len(called),
             fallbacks=tuple(map(modules.place, modules.each_once(self.in_python))),
             recording=Recording(partial(graphs_of, blocks)) if is_known else None,
         )
@@ -152,7 +152,7 @@ def seconds_before(run: Function) -> float | None:
     """Seconds from the beginning of a call to that of its first graph, as a median."""
     begun: list[float] = []
     with hooked(mx.nd.CachedOp, "__call__", lambda *_given: begun.append(perf_counter())):
-        return median_until(begun, run, mx.nd.waitall)
+        return least_until(begun, run, mx.nd.waitall)
 
 
 def compiled_again(run: Callable[[], Any]) -> Finding | None:

@@ -111,7 +111,7 @@ def is_internal(trace: Any) -> bool:
 
 
 def is_of_data(trace: Any) -> bool:
-    """Is it of tf.data, which runs it without calling it, as in each call of Keras's ``predict``?"""
+    """Is it of tf.data, which runs it without calling it? ``predict`` makes some in each call."""
     return "_tf_data_function" in trace.function_def.attr
 
 

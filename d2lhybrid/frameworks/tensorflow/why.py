@@ -5,10 +5,10 @@ program for each shape. TensorFlow calls us with each trace that it makes, and w
 method by which it calls one. The programs of XLA can't be seen from Python.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from itertools import chain
 from textwrap import shorten
 from threading import get_ident
@@ -126,17 +126,16 @@ class _FirstCall:
             explain.VERSION,
             explain.name(self.called[0].trace),
             sum(is_new.values()),
-            graph_count=len(self.called),
+            graph_count=len(is_new),
             fallbacks=(
                 *chain.from_iterable(map(explain.calls_into_python, is_new)),
                 *([Finding("tf.data")] if self.makes_dataset else []),
             ),
-            recording=Recording(self._graphs),
+            recording=Recording(partial(self._graphs, is_new)),
         )
 
-    def _graphs(self) -> tuple[Graph, ...]:
-        graph = cache(self._graph)
-        return tuple(graph(call.trace, call.is_new) for call in self.called)
+    def _graphs(self, traces: Mapping[Any, bool]) -> tuple[Graph, ...]:
+        return tuple(self._graph(trace, is_new) for trace, is_new in traces.items())
 
     def _graph(self, trace: Any, is_new: bool) -> Graph:
         by_xla, compiler_ir = is_by_xla(trace), None

@@ -11,7 +11,7 @@ from torch.autograd.profiler import profile
 
 from d2lhybrid.core.arguments import name_of
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.frameworks.base import median_until
+from d2lhybrid.frameworks.base import least_until
 from d2lhybrid.frameworks.failures import quiet
 from d2lhybrid.frameworks.torch import device, dynamo, inductor, private
 from d2lhybrid.frameworks.torch.explain import VERSION, made, why_no_graph
@@ -104,12 +104,12 @@ def programs_run(run: Function) -> int:
 
 
 def seconds_before(run: Function) -> float | None:
-    """Seconds from the beginning of a call to that of its first program, as a median.
+    """Seconds from the beginning of a call to that of its first program, the least of some.
 
     None if no program of Inductor's runs: those of other backends are code of Python's.
     """
     with inductor.programs_timed() as begun:
-        return median_until(begun, run, device.synchronize)
+        return least_until(begun, run, device.synchronize)
 
 
 def compiled_again(run: Callable[[], Any]) -> Finding | None:
