@@ -67,8 +67,9 @@ def write_page(page):
                 check=True, stdout=subprocess.PIPE, text=True, cwd=folder,
                 env={**os.environ, **ENVIRONMENT},
             )  # fmt: skip
-        print(done.stdout, flush=True)
-        return f"```python\n{match['program']}```\n\n```text\n{done.stdout.strip()}\n```\n"
+        printed = done.stdout.strip("\n")  # but not of the indentation of a table's header
+        print(printed, flush=True)
+        return f"```python\n{match['program']}```\n\n```text\n{printed}\n```\n"
 
     introduction, heading, questions = page.read_text(encoding="utf-8").partition("\n## ")
     questions = re.sub(PROGRAM, ran, questions, flags=re.DOTALL)
