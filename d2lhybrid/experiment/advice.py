@@ -126,7 +126,8 @@ def _use(row: Row, rows: Rows) -> str:
         )
     elif row.calls_to_pay == "1":
         text = _("Use {label}: it is {ratio} times as fast as {baseline} from the first call on.")
-    elif not rows.cold_start_is_felt:  # so no column shows what there is to pay off
+    # Without the compiler's start, the calls are a lower bound; else no column may have them.
+    elif row.lacks_compiler_start or not rows.cold_start_is_felt:
         text = _("Use {label}: it is {ratio} times as fast as {baseline}.")
     elif row.build_seconds:
         text = _(
