@@ -141,10 +141,10 @@ def _whether_compiled_code_runs(
         text = _("{setting} switches the compiler off.")
         return Facts(runs_compiled=False, why_not=text.format(setting=setting))
     programs: int | None = 1  # compiled ahead of time, it has no other code
-    if compiles_again(row):  # so compiled code runs, be it the framework's own
-        programs = None
-    elif row.build_seconds is None:
+    if row.build_seconds is None:
         programs = time.answer(lambda: framework.programs_run(run))
+    if programs == 0 and not subject.is_compiled:  # its programs are the framework's own
+        programs = None
     if programs == 0:
         why_not = time.answer(lambda: framework.why_not_compiled(function))
         return Facts(runs_compiled=False, why_not=why_not or "")

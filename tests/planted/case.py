@@ -17,7 +17,7 @@ FRAMEWORKS = ("torch", "tensorflow", "jax", "mxnet")
 # By the planted cause, what shows it in the line of facts or in the sentence.
 SHOWN_BY = {
     "not_whole": r"graph breaks?\b|no compiled code ran|in Python",
-    "recompiled": r"programs? compiled in|compiles in each call|compiles again|compilations of this",
+    "recompiled": r"programs? compiled in|compiles (in each call|again)|compilations of this",
     "nothing_to_rewrite": r"of them (a )?matrix product|\b1 operation in 1 step",
     "entering": r"before compiled code begins",
     "moved_data": r"before compiled code begins",
