@@ -64,6 +64,8 @@ def ask(
         for ask_stage in (_whether_compiled_code_runs, _what_a_call_costs):
             for subject in subjects:
                 time.is_over, label = False, subject.row.label
+                framework = subject.framework
+                time.interrupts = framework is None or framework.survives_interrupts
                 if facts := ask_stage(subject, baseline, found.get(label), time):
                     is_cut_short = facts.is_cut_short or time.is_over
                     found[label] = replace(facts, is_cut_short=is_cut_short)
@@ -100,6 +102,7 @@ class _Time:
     end: float
     clock: Callable[[], float]
     is_over: bool = False  # did a question find too little of it?
+    interrupts: bool = True  # may it end a question that takes longer, or only ask no more?
 
     def answer(self, ask: Callable[[], Answer]) -> Answer | None:
         """The answer to a question; None if it fails, or if the time ends."""
@@ -111,7 +114,8 @@ class _Time:
         with quiet():
             try:
                 with silent(prints=True):
-                    return call_within(left if in_main_thread else None, ask)
+                    may_interrupt = self.interrupts and in_main_thread
+                    return call_within(left if may_interrupt else None, ask)
             except (KeyboardInterrupt, LimitExceeded):
                 self.end, self.is_over = self.clock(), True
             except Exception:  # nothing that is asked may lose what was measured
