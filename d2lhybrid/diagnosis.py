@@ -106,8 +106,8 @@ def probe(name: str) -> None:
     """Print how this framework does in this process, or raise what is wrong."""
     with redirect_stdout(sys.stderr):  # what is printed beside is no part of the answer
         framework = get(name)
-        devices = framework.devices()
-        wrong = [device for device in devices if framework.compute_on(device) != 8.0]
+        devices = framework.device.devices()
+        wrong = [device for device in devices if framework.device.compute_on(device) != 8.0]
     if wrong:
         text = _("a matrix product came out wrong on {device}")
         raise ArithmeticError(text.format(device=wrong[0]))

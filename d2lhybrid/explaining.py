@@ -57,7 +57,7 @@ def explain(model: Any, *args: Any, **kwargs: Any) -> Explanation:
     {'layer_fwd': 'kept'}
     """
     framework, model, args, kwargs = _asked(model, args, kwargs)
-    explanation = framework.explain(model, args, kwargs)
+    explanation = framework.explain.explain(model, args, kwargs)
     is_at_limit = any(finding.is_limit for finding in explanation.fallbacks)
     if not explanation.unsupported and not is_at_limit:  # which raise, or compile no more
         compiled_again = _compiled_again(framework, model, args, kwargs)
@@ -71,9 +71,23 @@ def explain(model: Any, *args: Any, **kwargs: Any) -> Explanation:
 
 def _compiled_again(framework: Framework, model: Any, args: Args, kwargs: Kwargs) -> Finding | None:
     """Why a second call with the same arguments compiles a program, if one does."""
+
+    def run() -> None:
+        model(*args, **kwargs)
+        framework.device.synchronize()
+
     # A call that fails says nothing of a second one.
     with quiet(), suppress(Exception):
-        return framework.compiled_again_apart(model, args, kwargs)
+        apart = framework.why.apart(model, args, kwargs)
+        if apart is None:
+            return None
+        with apart:
+            before = framework.compiler.programs_compiled()
+            if before is not None:
+                run()
+                if framework.compiler.programs_compiled() == before:
+                    return None
+            return framework.why.compiled_again(run)
     return None
 
 
@@ -120,7 +134,7 @@ def graph(model: Any, *args: Any, **kwargs: Any) -> Graph:
     (1, 2)
     """
     framework, model, args, kwargs = _asked(model, args, kwargs)
-    graphs = framework.graphs(model, args, kwargs)
+    graphs = framework.explain.graphs(model, args, kwargs)
     if not graphs:
         text = _(
             "Expected a model that {framework} records as a graph. Received: {model}, which it "
@@ -128,7 +142,7 @@ def graph(model: Any, *args: Any, **kwargs: Any) -> Graph:
         )
         names = {"framework": framework.display, "model": name_of(model)}
         message = text.format(**names, explain="explain(model, ...)")
-        unsupported = framework.explain(model, args, kwargs).unsupported
+        unsupported = framework.explain.explain(model, args, kwargs).unsupported
         raise ArgumentError(" ".join([message, *(finding.reason for finding in unsupported)]))
     if len(graphs) == 1:
         return graphs[0]

@@ -26,7 +26,7 @@ def synchronize() -> None:
     >>> synchronize()
     """
     for framework in loaded():
-        framework.synchronize()
+        framework.device.synchronize()
 
 
 class Timer:
@@ -113,7 +113,7 @@ class Benchmark:
         synchronize()
         if not Benchmark._open:
             _reset_peaks()
-        self._events = [(framework, framework.start_events()) for framework in loaded()]
+        self._clocks = [framework.device.start_clock() for framework in loaded()]
         with Benchmark._lock:  # last, for what raises before it has opened nothing
             Benchmark._open += 1
         self._start = perf_counter()
@@ -123,9 +123,8 @@ class Benchmark:
         try:
             # The body's own exception says more than a device's complaint about it.
             with suppress(Exception) if error else nullcontext():
-                times = [framework.device_seconds(event) for framework, event in self._events]
-                known = [seconds for seconds in times if seconds is not None]
-                self.device_seconds = max(known, default=None)
+                seconds = [clock() for clock in self._clocks if clock is not None]
+                self.device_seconds = max(seconds, default=None)
                 synchronize()
         finally:
             self.seconds = perf_counter() - self._start
@@ -176,10 +175,10 @@ class PeakMemory:
 
 def _reset_peaks() -> None:
     for framework in loaded():
-        framework.reset_peak_memory()
+        framework.device.reset_peak_memory()
 
 
 def _peaks() -> dict[str, int]:
     """The most memory that each framework has used on its devices, if it reports it."""
-    peaks = {framework.name: framework.peak_memory_bytes() for framework in loaded()}
+    peaks = {framework.name: framework.device.peak_memory_bytes() for framework in loaded()}
     return {name: peak for name, peak in peaks.items() if peak is not None}

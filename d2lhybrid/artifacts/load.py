@@ -57,7 +57,7 @@ class LoadedModel(BoundToProcess):
         inputs = self.manifest.flatten_call(args, kwargs)
         for expected, value in zip(self.manifest.inputs, inputs, strict=True):
             is_converted = self._stored.format.converts and hasattr(value, "dtype")
-            if not is_converted and not framework.is_tensor(value):
+            if not is_converted and not framework.device.is_tensor(value):
                 kind = f"{type(value).__module__}.{type(value).__name__}"
                 text = _(
                     "Expected a {framework} tensor as {name}. Received: {kind}. Convert it, as "
@@ -81,10 +81,10 @@ class LoadedModel(BoundToProcess):
         names = [output.name for output in self.manifest.outputs]
         for number in range(self.manifest.examples):
             inputs = [
-                framework.from_host(host_array, self.manifest.options)
+                framework.device.from_host(host_array, self.manifest.options)
                 for host_array in stored.load_inputs(number)
             ]
-            output = framework.infer(self.model, tuple(inputs), {})
+            output = framework.models.infer(self.model, tuple(inputs), {})
             received = dict(zip(names, map(to_host, _flat(output)), strict=True))
             expected = dict(zip(names, stored.load_outputs(number), strict=True))
             difference = mismatch(received, expected)

@@ -247,7 +247,7 @@ def _record(
         SaveError: The model returns no tensors, or computes something else while it is trained.
         ArgumentError: No input has an axis that `dynamic` names.
     """
-    to_host = example.framework.to_host
+    to_host = example.framework.device.to_host
     example.out_spec, example.output_names, outputs = example.infer(example.inputs)
     if not outputs:
         raise SaveError(_("Expected a model that returns tensors, but it returns none."))

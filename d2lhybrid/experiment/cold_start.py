@@ -68,7 +68,7 @@ def time_cold_start(
 
 def _disk_cache_hits() -> int:
     """How many programs the compilers have found on the disk so far."""
-    return sum(framework.disk_cache_hits() for framework in loaded())
+    return sum(framework.compiler.disk_cache_hits() for framework in loaded())
 
 
 def too_long(seconds: float) -> str:

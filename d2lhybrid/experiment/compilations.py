@@ -7,7 +7,7 @@ from d2lhybrid.frameworks.base import Framework
 
 def programs_compiled(frameworks: Iterable[Framework]) -> dict[Framework, int]:
     """The programs that each of these has compiled so far; those that don't count are left out."""
-    counts = {framework: framework.programs_compiled() for framework in frameworks}
+    counts = {framework: framework.compiler.programs_compiled() for framework in frameworks}
     return {framework: count for framework, count in counts.items() if count is not None}
 
 

@@ -14,7 +14,7 @@ from d2lhybrid.experiment.comparison import Comparison
 from d2lhybrid.experiment.experiment import Experiment
 from d2lhybrid.experiment.processes import OneProcessExperiment
 from d2lhybrid.experiment.provenance import environment
-from d2lhybrid.frameworks import loaded
+from d2lhybrid.frameworks import is_used, loaded
 
 WATCHED = 0.3  # seconds, over which other programs are watched
 QUICK = 1.0  # a lower time limit asks for a quick try, which is no time to start a process in
@@ -27,7 +27,8 @@ def cores_held(experiment: Experiment) -> int:
     tell what others use, and for another timer, which belongs to this process.
     """
     env = environment()
-    threads = max((one.thread_count() or env.cores for one in loaded() if one.is_used()), default=1)
+    used = [framework.device for framework in loaded() if is_used(framework)]
+    threads = max((device.thread_count() or env.cores for device in used), default=1)
     is_other_timer = experiment.timer is not perf_counter
     if threads == 1 or env.accelerators or is_other_timer or experiment.time_limit < QUICK:
         return 0

@@ -29,7 +29,7 @@ from d2lhybrid.experiment.rounds import Rounds, StoppingRule
 from d2lhybrid.experiment.rows import Rows
 from d2lhybrid.experiment.sampler import Sampler
 from d2lhybrid.frameworks import copy_outputs, loaded
-from d2lhybrid.frameworks.base import Framework
+from d2lhybrid.frameworks.base import INFERENCE
 from d2lhybrid.frameworks.state import preserve_state
 from d2lhybrid.frameworks.variant import DeferredBuild
 from d2lhybrid.why.asking import ask
@@ -182,7 +182,7 @@ class Experiment:
         """Start what each needs before any is called, so that each is billed for the same start."""
         for sampler in self.rounds.samplers.values():
             for framework in loaded():
-                name, took = framework.start_compiler(sampler.target.function)
+                name, took = framework.compiler.start(sampler.target.function)
                 if name:
                     sampler.compiler, sampler.compiler_seconds = name, took
 
@@ -193,7 +193,7 @@ class Experiment:
             folder = self.cold_caches / sha256(label.encode()).hexdigest()[:16]
             folder.mkdir(exist_ok=True)
             for framework in loaded():
-                framework.use_disk_cache(folder)
+                framework.compiler.use_disk_cache(folder)
             if isinstance(function, DeferredBuild):
                 function.shared = folder
 
@@ -232,7 +232,7 @@ class Experiment:
                     output = sampler.call(1)
                 answer = copy_outputs(output)
             tolerance = None if self.check is True else self.check
-            inference = next((one.inference for one in sampler.waits_for), Framework.inference)
+            inference = next((one.inference for one in sampler.waits_for), INFERENCE)
             require_same(sampler.label, self.baseline, answer, expected, tolerance, inference)
 
         samplers = self.rounds.samplers

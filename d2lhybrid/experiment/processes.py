@@ -222,11 +222,11 @@ class ProcessExperiment:
             changes |= dict.fromkeys(TEMPORARY, str(folder.parent))
         for framework in known():
             if self.threads is not None:
-                changes |= framework.thread_variables(self.threads)
+                changes |= framework.variables_for_threads(self.threads)
             if not self.caches:
                 # What a compiler finds out of the machine, it finds for all callables. What it
                 # compiles goes into a folder of its own for each (``Task.programs``).
-                changes |= framework.cache_variables(folder.parent / "caches")
+                changes |= framework.variables_for_caches(folder.parent / "caches")
         variables = {**os.environ, **changes}
         return {name: value for name, value in variables.items() if value is not None}
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from d2lhybrid.core import stats
 from d2lhybrid.core.i18n import gettext as _, ngettext, number
-from d2lhybrid.frameworks import known, loaded
+from d2lhybrid.frameworks import is_used, known, loaded
 
 MINUTE = 60.0  # over which the system's load average decays
 
@@ -54,10 +54,9 @@ def environment() -> Environment:
     by_name = {framework.name: framework for framework in loaded()}
     ours = sys.modules["d2lhybrid"].__version__
     versions = {"python": platform.python_version(), "numpy": np.__version__, "d2lhybrid": ours}
-    threads = {
-        name: framework.thread_count() for name, framework in by_name.items() if framework.is_used()
-    }
-    accelerators = [name for framework in by_name.values() for name in framework.accelerators()]
+    used = {name: one.device for name, one in by_name.items() if is_used(one)}
+    threads = {name: device.thread_count() for name, device in used.items()}
+    accelerators = [name for one in by_name.values() for name in one.device.accelerators()]
     # Those that this process may use, which in a container are fewer than there are.
     affinity = getattr(os, "sched_getaffinity", None)
     return Environment(

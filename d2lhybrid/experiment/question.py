@@ -19,7 +19,7 @@ def warnings(functions: Mapping[str, Any], args: Args, kwargs: Mapping[str, Any]
     for call in _calls(functions, args, kwargs):
         for framework in loaded():
             with suppress(Exception):  # an unusual model is measured, too
-                found += framework.warnings(call.function, call.args, call.kwargs)
+                found += framework.models.warnings(call.function, call.args, call.kwargs)
     return list(dict.fromkeys(found))
 
 

@@ -320,7 +320,7 @@ def detect_async(sampler: Sampler) -> None:
         sampler.is_async = bool(sampler.may_return_early) or waits
     if sampler.is_on_host and not sampler.has_side_effects:
         if sampler.returns_value:  # a framework that knows of no work now had none to leave
-            unsure = [one for one in sampler.waits_for if not one.knows_unfinished_work]
+            unsure = [one for one in sampler.waits_for if one.device.has_unfinished_work() is None]
             sampler.waits_for = tuple(unsure)
         sampler.is_async = _leaves_work(sampler, wait_for_nothing)
     if sampler.is_on_host and not (sampler.is_async or sampler.has_side_effects):
@@ -356,7 +356,7 @@ def _leaves_work(sampler: Sampler, wait_for_nothing: float) -> bool:
 
 def _is_at_work(sampler: Sampler) -> bool:
     """Is any of its devices still at work?"""
-    return any(framework.has_unfinished_work() for framework in sampler.waits_for)
+    return any(framework.device.has_unfinished_work() for framework in sampler.waits_for)
 
 
 def calibrate(sampler: Sampler, limit: float) -> None:

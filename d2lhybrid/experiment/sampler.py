@@ -99,7 +99,7 @@ class Sampler:
         target = self._copies.next() if self._copies else self.target
         with ExitStack() as stack:
             for framework in loaded():
-                self.compiled[framework] = stack.enter_context(framework.first_call())
+                self.compiled[framework] = stack.enter_context(framework.why.first_call())
             started = time_cold_start(target, self.timer, build_timeout)
         self.costs, self.disk_cache_hit = started.costs, started.disk_cache_hit
         if started.note:
@@ -134,9 +134,9 @@ class Sampler:
         framework, parts = find_framework(output), [leaf for _path, leaf in leaves(output)]
         unknown = [leaf for leaf in parts if not isinstance(leaf, np.ndarray)]
         if framework:
-            tensors = [leaf for leaf in parts if framework.is_tensor(leaf)]
+            tensors = [leaf for leaf in parts if framework.device.is_tensor(leaf)]
             if tensors:
-                self.may_return_early = any(map(framework.may_return_early, tensors))
+                self.may_return_early = any(map(framework.device.may_return_early, tensors))
             self.waits_for = (framework,)
         elif unknown or not parts:
             self.waits_for = loaded()
@@ -189,9 +189,9 @@ class Sampler:
             return
         for framework in self.waits_for:
             if self.has_side_effects or self.may_return_early is None:
-                framework.synchronize()
+                framework.device.synchronize()
             else:
-                framework.wait_for(output)
+                framework.device.wait_for(output)
 
     def time_batch(self, calls: int) -> dict[str, float]:
         """Seconds of so many calls that are waited for once, at the end, by metric.
@@ -204,16 +204,14 @@ class Sampler:
             return {"throughput": float(self._self_timed.seconds_of(calls))}
         self.get_ready(calls)
         synchronize()
-        events = [(framework, framework.start_events()) for framework in self.waits_for]
+        clocks = [framework.device.start_clock() for framework in self.waits_for]
         start = self.timer()
         output = self.call(calls)
-        on_device = [
-            framework.device_seconds(event) for framework, event in events if event is not None
-        ]
+        on_device = [clock() for clock in clocks if clock is not None]
         self.wait(output)
         by_metric = {"throughput": float(self.timer() - start)}
-        if known := [seconds for seconds in on_device if seconds is not None]:
-            by_metric["device"] = max(known)
+        if on_device:
+            by_metric["device"] = max(on_device)
         return by_metric
 
     def slope(self, calls: int) -> dict[str, float]:

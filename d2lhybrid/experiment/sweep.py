@@ -14,7 +14,7 @@ from d2lhybrid.experiment.compare import compare
 from d2lhybrid.experiment.comparison import Comparison, Sweep
 from d2lhybrid.experiment.variants import variants
 from d2lhybrid.frameworks import is_model
-from d2lhybrid.frameworks.base import require_options
+from d2lhybrid.frameworks.checks import require_options
 from d2lhybrid.frameworks.failures import wrap_call_errors
 
 

@@ -90,9 +90,9 @@ def training(
     framework = framework_of(model, optimizer, args, kwargs)
     try:
         with wrap_call_errors(name_of(model)):
-            by_name = framework.training(model, loss, optimizer, args, kwargs, target)
+            by_name = framework.training.training(model, loss, optimizer, args, kwargs, target)
             _try_step(next(iter(by_name.values())).run)
-            framework.synchronize()  # errors of the work come late
+            framework.device.synchronize()  # errors of the work come late
     except CallFailedError as error:
         text = _(
             "Expected one step of training {model} to run on {batch}. Received: {reason}. Call "

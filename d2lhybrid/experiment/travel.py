@@ -4,7 +4,7 @@
 What ``variants`` or ``training`` has returned is made again there, by the same call. All else
 travels by cloudpickle: functions and classes of the script or notebook with their code, those of
 other modules by their names. Where that is not enough for objects of a framework,
-``Framework.reduce`` says how they are made again.
+``TravelModule.reduce`` says how they are made again.
 """
 
 import linecache
@@ -27,7 +27,7 @@ from d2lhybrid.core.module_files import import_file
 from d2lhybrid.core.reader import option
 from d2lhybrid.experiment.experiment import Experiment
 from d2lhybrid.experiment.variants import Recipe, Variants, recipe_of
-from d2lhybrid.frameworks import get, loaded, register, registered
+from d2lhybrid.frameworks import get, loaded
 from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.variant import DeferredBuild
 
@@ -62,11 +62,11 @@ def pack(experiment: Experiment, *, threads: int | None = None) -> bytes:
     except Exception as error:
         raise _cannot_travel(packer.part, error) from error
     sources = {name: linecache.getlines(name) for name in packer.unwritten}
-    settings = {one.name: {**one.settings()} for one in packer.frameworks}
+    settings = {one.name: {**one.travel.settings()} for one in packer.frameworks}
     if threads is not None:
         for setting in settings.values():
             setting.pop("threads", None)
-    head: bytes = cloudpickle.dumps((registered(), settings, sources, module_files.imported))
+    head: bytes = cloudpickle.dumps((settings, sources, module_files.imported))
     return head + body.getvalue()
 
 
@@ -81,15 +81,13 @@ def unpack(data: bytes) -> Experiment:
         D2LHybridError: what ``variants`` or ``training`` raises here.
     """
     stream = BytesIO(data)
-    others, settings, sources, files = pickle.load(stream)
+    settings, sources, files = pickle.load(stream)
     for name, lines in sources.items():
         linecache.cache[name] = (len("".join(lines)), None, lines, name)
-    for framework in others:
-        register(framework)
     for name, setting in settings.items():
         framework = get(name)
         framework.load()
-        framework.apply_settings(setting)
+        framework.travel.apply_settings(setting)
     for name, path in files.items():
         import_file(name, path)
     unpacker = _Unpacker(stream)
@@ -176,7 +174,7 @@ class _Packer(cloudpickle.Pickler):
         if isinstance(obj, types.FunctionType) and obj.__globals__.get("__name__") == "__main__":
             self.globals_ref.setdefault(id(obj.__globals__), _MainGlobals())
         for framework in loaded():
-            reduced = framework.reduce(obj)
+            reduced = framework.travel.reduce(obj)
             if reduced is not NotImplemented:
                 self._note(framework)
                 return reduced

@@ -419,14 +419,12 @@ def variants(
         raise ArgumentError(text.format(example=example, kind=kind_of(compiler_options)))
     framework = framework_of(model, *args, *kwargs.values())
     with wrap_call_errors(name_of(model), args, kwargs):
-        by_name = framework.variants(
-            model, args, kwargs, include_expert=all, compiler_options={**compiler_options}
-        )
+        by_name = framework.variants.variants(model, args, kwargs, all, {**compiler_options})
         ready = next(_ready(by_name), model)  # "eager", unless even that is built first
         ready(*args, **kwargs)
-        framework.synchronize()  # errors of the work come late
+        framework.device.synchronize()  # errors of the work come late
     if with_references:
-        by_name = by_name | reference_programs(framework.dense_layers(model), args)
+        by_name = by_name | reference_programs(framework.variants.dense_layers(model), args)
     options = {"with_references": with_references, "compiler_options": {**compiler_options}}
     recipe = Recipe(variants, Call(model, args, kwargs), all=all, **options)
     given = Given.of(args, kwargs) if args or kwargs else None

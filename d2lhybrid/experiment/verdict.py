@@ -8,7 +8,7 @@ from math import log
 
 from d2lhybrid.core.stats import FEWEST, MARGIN, Estimate
 from d2lhybrid.frameworks import known
-from d2lhybrid.frameworks.base import Framework
+from d2lhybrid.frameworks.base import BUSY_BOUND
 
 PLAIN = 2.0  # times as fast, or as long, that each of a few has to say
 
@@ -40,8 +40,7 @@ def busy_bound(names: Iterable[str]) -> float:
     (1.6, 9.5)
     """
     bounds = {framework.name: framework.busy_bound for framework in known()}
-    unknown = Framework.busy_bound
-    return max((bounds.get(name, unknown) for name in names), default=unknown)
+    return max((bounds.get(name, BUSY_BOUND) for name in names), default=BUSY_BOUND)
 
 
 def decide_while_busy(low: float, high: float) -> str:

@@ -1,14 +1,15 @@
 """The frameworks, found by name or by what belongs to them.
 
-Each has a folder here, whose ``__init__`` makes one object, ``FRAMEWORK``, of a class that inherits
-from ``base.Framework``, without importing the framework. Nothing outside that folder names the
-framework. The idea of looking in ``sys.modules`` is that of einops.
+Each has a folder here, whose ``__init__`` makes one ``base.Framework``, ``FRAMEWORK``, without
+importing the framework. Nothing outside that folder names the framework. The idea of looking in
+``sys.modules`` is that of einops, and that a backend is modules of the same names that of Keras.
 """
 
 import os
 import pkgutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import chain
 from typing import Any
 
@@ -39,40 +40,24 @@ def known() -> tuple[Framework, ...]:
     return tuple(_known)
 
 
-def register(framework: Framework) -> None:
-    """Make a framework known that has no folder here, until it is unregistered.
+@contextmanager
+def registered(framework: Framework) -> Iterator[Framework]:
+    """Make a framework known, in the block, whose folder is elsewhere.
 
     Its objects are then recognized wherever those of the other frameworks are, once the module
     that its `name` says is imported.
 
-    >>> from d2lhybrid.frameworks.base import Framework
-    >>> class Tiny(Framework):
-    ...     name, display = "tiny", "Tiny Framework"
-    ...     def devices(self): return ["cpu"]
-    ...     def compute_on(self, device): return 8.0
-    ...     def synchronize(self): pass
-    ...     def is_tensor(self, obj): return False
-    ...     def to_host(self, tensor): return HostArray.of(tensor)
-    ...     def from_host(self, host_array, options): return host_array.array
-    ...     def variants(self, model, args, kwargs, **options): return {}
-    >>> tiny = Tiny()
-    >>> register(tiny)
-    >>> get("tiny") is tiny
+    >>> with registered(Framework("tiny", "Tiny Framework", folder="tiny")) as tiny:
+    ...     get("tiny") is tiny
     True
-    >>> unregister(tiny)
+    >>> tiny in known()
+    False
     """
     _known[:] = _in_order([*known(), framework])
-
-
-def unregister(framework: Framework) -> None:
-    """Forget a framework that was registered; nothing happens if it is not known."""
-    _known[:] = [other for other in known() if other is not framework]
-
-
-def registered() -> list[Framework]:
-    """Those that have no folder here."""
-    here = f"{__name__}."
-    return [framework for framework in known() if not type(framework).__module__.startswith(here)]
+    try:
+        yield framework
+    finally:
+        _known[:] = [other for other in known() if other is not framework]
 
 
 def _in_order(frameworks: Iterable[Framework]) -> list[Framework]:
@@ -139,6 +124,11 @@ def _is_whole(module: Any) -> bool:
     return module is not None and from_files
 
 
+def is_used(framework: Framework) -> bool:
+    """Has it computed in this process? Another may only import it; True if it doesn't tell."""
+    return framework.device.is_started() is not False
+
+
 def framework_of(*things: Any) -> Framework:
     """The framework that the first of `things` belongs to which belongs to any.
 
@@ -170,7 +160,7 @@ def framework_of_call(function: Any, args: Args, kwargs: Kwargs) -> Framework | 
     """The framework of a function, of its arguments, or of what is compiled in the function."""
     framework = find_framework(function, args, kwargs)
     if framework is None and callable(function):
-        compilers = (candidate for candidate in loaded() if candidate.is_compiled(function))
+        compilers = (candidate for candidate in loaded() if candidate.why.is_compiled(function))
         framework = next(compilers, None)
     return framework
 
@@ -216,7 +206,7 @@ def _owner_of(*classes: type) -> Framework | None:
 
 def require_threads(framework: Framework | None) -> None:
     """Raise ArgumentError where a call would wait for threads that a fork has left behind."""
-    if framework not in loaded() or not framework.has_threads():
+    if framework not in loaded() or not framework.device.is_started():
         return
     import psutil
 
@@ -238,9 +228,9 @@ def to_host(value: Any) -> HostArray | None:
 
 def _tensor_to_host(value: Any) -> HostArray | None:
     for framework in loaded():
-        if framework.is_tensor(value):
-            copied = framework.to_host(value)
-            is_accelerated = framework.is_accelerated(value)
+        if framework.device.is_tensor(value):
+            copied = framework.device.to_host(value)
+            is_accelerated = framework.device.is_accelerated(value)
             return msgspec.structs.replace(copied, accelerated=is_accelerated)
     if hasattr(value, "__array__") and (hasattr(value, "dtype") or hasattr(value, "dtypes")):
         return HostArray.of(np.array(value))

@@ -29,7 +29,7 @@ _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 def hint(error: Exception) -> str:
     """What a framework advises if this is raised; often nothing."""
-    return next(filter(None, (framework.hint(error) for framework in loaded())), "")
+    return next(filter(None, (framework.why.hint(error) for framework in loaded())), "")
 
 
 def call_error(label: str, error: Exception, args: Args, kwargs: Kwargs) -> CallFailedError:
@@ -77,7 +77,7 @@ class wrap_call_errors(AbstractContextManager[Any]):
         for _attempt in range(MAX_QUEUED_ERRORS):
             with suppress(Exception):
                 for framework in loaded():
-                    framework.synchronize()
+                    framework.device.synchronize()
                 break
         if not isinstance(error, D2LHybridError):
             raise call_error(self.label, error, self.args, self.kwargs) from error

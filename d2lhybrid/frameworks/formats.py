@@ -19,7 +19,8 @@ from d2lhybrid.core.errors import ArgumentError, SaveError
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import Leaf, TreeSpec, tree_flatten
-from d2lhybrid.frameworks.variant import Args, Function, Kwargs
+from d2lhybrid.frameworks.protocol import DeviceModule, ModelsModule
+from d2lhybrid.frameworks.variant import Args, Kwargs
 
 Option = bool | str | tuple[str, ...]
 Options = Mapping[str, Any]
@@ -27,13 +28,13 @@ HostArrays = Sequence[HostArray]
 DynamicDims = Mapping[str, Mapping[int, str]]  # for each input by name, its axes by theirs
 
 
-class TensorsOfFramework(Protocol):
+class SavingFramework(Protocol):
     """What a call that is saved needs from its framework, which ``base.Framework`` has."""
 
-    def is_tensor(self, obj: Any) -> bool: ...
-    def to_host(self, tensor: Any) -> HostArray: ...
-    def from_host(self, host_array: HostArray, options: Mapping[str, Any]) -> Any: ...
-    def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any: ...
+    @property
+    def device(self) -> DeviceModule: ...
+    @property
+    def models(self) -> ModelsModule: ...
 
 
 @dataclass
@@ -54,7 +55,7 @@ class ExampleCall:
     """
 
     model: Any
-    framework: TensorsOfFramework
+    framework: SavingFramework
     in_spec: TreeSpec
     inputs: list[Any]
     input_names: list[str]
@@ -67,7 +68,7 @@ class ExampleCall:
 
     @classmethod
     def of(
-        cls, framework: TensorsOfFramework, model: Any, args: Args, kwargs: Kwargs, function: Any
+        cls, framework: SavingFramework, model: Any, args: Args, kwargs: Kwargs, function: Any
     ) -> Self:
         """The example of a call; `function` has the names of the positional arguments.
 
@@ -78,11 +79,11 @@ class ExampleCall:
         parameters = _positional_parameters(function)
         parameters += [f"input_{i}" for i in range(len(parameters), len(args))]
         arguments = {**dict(zip(parameters, args, strict=False)), **kwargs}
-        _tree, leaves = tree_flatten(arguments, framework.is_tensor, "")
+        _tree, leaves = tree_flatten(arguments, framework.device.is_tensor, "")
         inputs = [tensor for _path, tensor in leaves]
-        in_spec, _leaves = tree_flatten((args, kwargs), framework.is_tensor, "")
+        in_spec, _leaves = tree_flatten((args, kwargs), framework.device.is_tensor, "")
         rebuilt = in_spec.unflatten(inputs, classes=True)
-        rebuilt_spec, _leaves = tree_flatten(rebuilt, framework.is_tensor, "")
+        rebuilt_spec, _leaves = tree_flatten(rebuilt, framework.device.is_tensor, "")
         if rebuilt_spec != in_spec:
             text = _(
                 "Expected importable classes. Received: {received}. Pass dictionaries instead."
@@ -95,7 +96,8 @@ class ExampleCall:
         """Run the model on other tensors in the same places; the tensors of its output."""
         args, kwargs = self.in_spec.unflatten(inputs, classes=True)
         output = self.model(*args, **kwargs)
-        _tree, leaves = tree_flatten(output, self.framework.is_tensor, "output", open_objects=True)
+        is_tensor = self.framework.device.is_tensor
+        _tree, leaves = tree_flatten(output, is_tensor, "output", open_objects=True)
         return tuple(tensor for _path, tensor in leaves)
 
     def infer(self, inputs: Sequence[Any]) -> tuple[TreeSpec, list[str], list[Any]]:
@@ -104,8 +106,9 @@ class ExampleCall:
         Returns the tree of the output, and the names of its tensors beside them.
         """
         args, kwargs = self.in_spec.unflatten(inputs, classes=True)
-        output = self.framework.infer(self.model, args, kwargs)
-        tree, leaves = tree_flatten(output, self.framework.is_tensor, "output", open_objects=True)
+        output = self.framework.models.infer(self.model, args, kwargs)
+        is_tensor = self.framework.device.is_tensor
+        tree, leaves = tree_flatten(output, is_tensor, "output", open_objects=True)
         return tree, _names(leaves, self.input_names), [tensor for _path, tensor in leaves]
 
     def set_dynamic_dims(self, dynamic: DynamicDims | None, options: Options) -> None:
@@ -118,7 +121,7 @@ class ExampleCall:
         Raises:
             ArgumentError: There is no input of a name, or it has no such axis.
         """
-        host_arrays = [self.framework.to_host(tensor) for tensor in self.inputs]
+        host_arrays = [self.framework.device.to_host(tensor) for tensor in self.inputs]
         if dynamic is None:
             self.dynamic_dims = self._batch_dims([raw.array.shape for raw in host_arrays])
         else:
@@ -132,7 +135,7 @@ class ExampleCall:
             for axis in dims:
                 array = np.concatenate([array, array], axis)
             larger = HostArray(host_array.dtype, array)
-            self.larger_inputs.append(self.framework.from_host(larger, options))
+            self.larger_inputs.append(self.framework.device.from_host(larger, options))
 
     def specialize(self, reason: str) -> None:
         """Let no axis vary, for that reason.
@@ -282,3 +285,11 @@ class Format(ABC):
     def options(self, inputs: Sequence[Any]) -> dict[str, Option]:
         """What is to be known to make such tensors again: their device or their kind."""
         return {}
+
+
+class FormatsModule(Protocol):
+    """``formats.py`` of a framework's folder."""
+
+    @property
+    def FORMATS(self) -> Mapping[str, Format]:
+        """By their names, the best first."""

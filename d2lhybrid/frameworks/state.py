@@ -37,7 +37,7 @@ def preserve_state(verb: Verb) -> Verb:
             require_threads(find_framework(*models))
             attributes = _Attributes(models)
             for framework in loaded():
-                for restore in framework.snapshot(attributes.parts):
+                for restore in framework.models.snapshot(attributes.parts):
                     after.callback(restore)
             after.callback(attributes.put_back)
             return verb(*args, **kwargs)
@@ -105,7 +105,7 @@ class _Attributes:
     """
 
     def __init__(self, models: Iterable[Any]) -> None:
-        known = [framework.classes() for framework in loaded()]
+        known = [framework.models.classes() for framework in loaded()]
         self._modules = tuple(cls for modules, _weights in known for cls in modules)
         self._weights = tuple(cls for _modules, weights in known for cls in weights)
         self._roles: dict[type, str] = {}
@@ -166,9 +166,9 @@ class _Attributes:
         """Is it a tensor without numbers? Weights may get theirs later."""
         if self._role(value) != "weight":
             for framework in loaded():
-                if framework.is_tensor(value):
+                if framework.device.is_tensor(value):
                     try:
-                        framework.to_host(value)
+                        framework.device.to_host(value)
                     except Exception:
                         return True
         return False

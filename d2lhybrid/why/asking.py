@@ -92,7 +92,7 @@ class _Subject:
         """Is it, as far as one can see, or as its first call has compiled a program?"""
         if self.framework is None:
             return False
-        return self.explanation is not None or self.framework.is_compiled(self.function)
+        return self.explanation is not None or self.framework.why.is_compiled(self.function)
 
 
 @dataclass
@@ -136,32 +136,32 @@ def _whether_compiled_code_runs(
     if not (subject.is_compiled or compiles_again(row)):
         if row is baseline.row:
             return None
-        why_not = time.answer(lambda: framework.why_not_compiled(function))
+        why_not = time.answer(lambda: framework.why.why_not_compiled(function))
         if not why_not:
             return None
-        is_passed_by = not time.answer(lambda: framework.programs_run(run))
+        is_passed_by = not time.answer(lambda: framework.why.programs_run(run))
         return Facts(runs_compiled=False, why_not=why_not) if is_passed_by else None
-    if setting := framework.switched_off():
+    if setting := framework.why.switched_off():
         text = _("{setting} switches the compiler off.")
         return Facts(runs_compiled=False, why_not=text.format(setting=setting))
     programs: int | None = 1  # compiled ahead of time, it has no other code
     if row.build_seconds is None:
-        programs = time.answer(lambda: framework.programs_run(run))
+        programs = time.answer(lambda: framework.why.programs_run(run))
     if programs == 0 and not subject.is_compiled:  # its programs are the framework's own
         programs = None
     if programs == 0:
-        why_not = time.answer(lambda: framework.why_not_compiled(function))
+        why_not = time.answer(lambda: framework.why.why_not_compiled(function))
         return Facts(runs_compiled=False, why_not=why_not or "")
     why_not = None
     if subject.explanation is not None and subject.explanation.fallbacks:
-        why_not = time.answer(lambda: framework.limit_reached(function))
+        why_not = time.answer(lambda: framework.why.limit_reached(function))
     facts = Facts(
         why_not=why_not or "",
         runs_compiled=None if programs is None else True,
         programs_run=programs,
     )
     if compiles_again(row) or _is_like_the_first(row):
-        return replace(facts, again=time.answer(lambda: framework.compiled_again(run)))
+        return replace(facts, again=time.answer(lambda: framework.why.compiled_again(run)))
     return facts
 
 
@@ -174,7 +174,7 @@ def _what_a_call_costs(
         return None
     is_entered_once = facts.programs_run in (None, 1)  # else there are several such times
     if facts.again is None and not compiles_again(subject.row) and is_entered_once:
-        before = time.answer(lambda: framework.seconds_before(subject.run))
+        before = time.answer(lambda: framework.why.seconds_before(subject.run))
         facts = replace(facts, before_seconds=before)
     explanation = subject.explanation
     if explanation is None:
@@ -182,8 +182,8 @@ def _what_a_call_costs(
     if baseline.framework is framework and not baseline.is_compiled:
         facts = replace(
             facts,
-            eager_operations=time.answer(lambda: framework.eager_operations(explanation)),
-            eager_operation_seconds=time.answer(lambda: _quickest(framework.eager_operation())),
+            eager_operations=time.answer(lambda: framework.why.eager_operations(explanation)),
+            eager_operation_seconds=time.answer(lambda: _quickest(framework.why.eager_operation())),
         )
     return _with_graphs(facts, explanation, time)
 
@@ -210,8 +210,10 @@ def _with_graphs(facts: Facts, explanation: Explanation, time: _Time) -> Facts:
     )
 
 
-def _quickest(operation: Callable[[], object]) -> float:
-    """Seconds of the quickest of some calls."""
+def _quickest(operation: Callable[[], object] | None) -> float | None:
+    """Seconds of the quickest of some calls; None if there is nothing to call."""
+    if operation is None:
+        return None
     times = []
     for _turn in range(CALLS_OF_AN_OPERATION):
         start = perf_counter()

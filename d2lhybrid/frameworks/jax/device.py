@@ -1,9 +1,8 @@
 """Devices and tensors of JAX."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import nullcontext
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import jax
@@ -13,12 +12,14 @@ import numpy as np
 from d2lhybrid.core.errors import TracingError
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.pytree import leaves
-from d2lhybrid.frameworks.base import tracing_text
-from d2lhybrid.frameworks.cautions import in_training_mode, on_other_devices
+from d2lhybrid.frameworks import defaults
 from d2lhybrid.frameworks.jax import private
-from d2lhybrid.frameworks.jax.modules import flax, inference, is_module, pure, trained_layers
-from d2lhybrid.frameworks.variant import Args, Function, Kwargs
+from d2lhybrid.frameworks.threads import threads_set
+from d2lhybrid.frameworks.tracing import tracing_text
 
+is_started = private.is_started
+may_return_early = defaults.may_return_early
+start_clock = defaults.start_clock
 _peaks_before: dict[Any, int] = {}  # by device, in bytes, when ``reset_peak_memory`` was called
 
 
@@ -70,12 +71,12 @@ def peak_memory_bytes() -> int | None:
     return sum(peaks.values()) if peaks and all(are_new) else None
 
 
-def has_threads() -> bool:
-    return private.is_started()
-
-
 def accelerators() -> list[str]:
     return [str(device.device_kind) for device in _accelerators()]
+
+
+def thread_count() -> int | None:
+    return threads_set("NPROC")  # None: all cores
 
 
 def is_tensor(obj: Any) -> bool:
@@ -101,43 +102,6 @@ def from_host(host_array: HostArray, options: Mapping[str, Any]) -> Any:
         array = array.view(jnp.bfloat16)
     with jax.enable_x64(True) if options.get("x64") else nullcontext():
         return jnp.array(array)
-
-
-def snapshot(parts: Sequence[Any]) -> Iterable[Callable[[], Any]]:
-    """All that modules of Flax NNX hold, including their counters of random numbers."""
-    nnx = flax()
-    modules = [vars(part) for part in parts if nnx and isinstance(part, nnx.Pytree)]
-    held = [value for module in modules for value in module.values()]
-    variables = [value for value in held if isinstance(value, nnx.Variable)]
-    return [partial(one.set_raw_value, one.get_raw_value()) for one in variables]
-
-
-def spare(args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
-    """Copies of the arrays: a function may donate its arguments, which deletes them."""
-    copied: tuple[Args, Kwargs] = jax.tree.map(_copy, (args, kwargs))
-    return copied
-
-
-def infer(model: Function, args: Args, kwargs: Kwargs) -> Any:
-    args, kwargs = spare(args, kwargs)
-    return inference(model)(*args, **kwargs)
-
-
-def warnings(model: Function, args: Args, kwargs: Kwargs) -> Iterable[str]:
-    """JAX copies what is on another device, unless the reader has put it there by name."""
-    module = getattr(model, "__self__", model)
-    weights = jax.tree.leaves(pure(module).weights) if is_module(module) else ()
-    yield from in_training_mode(model, trained_layers(module), "net.eval()")
-    yield from on_other_devices(model, weights, args, kwargs, _devices_of)
-
-
-def _devices_of(leaf: Any) -> frozenset[str]:
-    """Where an array is; of anything else nothing."""
-    return frozenset(map(str, leaf.devices())) if isinstance(leaf, jax.Array) else frozenset()
-
-
-def _copy(leaf: Any) -> Any:
-    return leaf.copy() if isinstance(leaf, jax.Array) else leaf
 
 
 @cache
@@ -169,34 +133,9 @@ def _last_work(x: Any) -> Any:
     return x @ x
 
 
-_COMPILED = "/jax/core/compile/backend_compile_duration"
-_events: Counter[str] = Counter()  # that JAX has reported, by their names
-
-
-@cache
-def _count_events() -> None:
-    """Count what JAX reports from the first call of this on, but for what we wait by."""
-    monitoring = jax.monitoring
-    monitoring.register_event_listener(lambda event, **_about: _events.update([event]))
-    monitoring.register_event_duration_secs_listener(
-        lambda event, _seconds, fun_name="", **_about: _events.update(
-            [event] if _last_work.__name__ not in fun_name else []
-        )
-    )
+LAST_WORK = _last_work.__name__  # by which JAX names its program
 
 
 def is_waited_by(jaxpr: Any) -> bool:
     """Is it the program that ``synchronize`` runs?"""
-    return bool(private.traced_name(jaxpr) == _last_work.__name__)
-
-
-def disk_cache_hits() -> int:
-    """JAX reports each program that it finds in the persistent cache."""
-    _count_events()
-    return _events["/jax/compilation_cache/cache_hits"]
-
-
-def programs_compiled() -> int:
-    """Those that were found in the persistent cache among them: they are traced and loaded."""
-    _count_events()
-    return _events[_COMPILED]
+    return bool(private.traced_name(jaxpr) == LAST_WORK)

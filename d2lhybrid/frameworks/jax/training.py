@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from d2lhybrid.core.errors import ArgumentError, MissingPackageError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.usage import kind_of
-from d2lhybrid.frameworks.base import foreign_optimizer, require_trainable, type_of
+from d2lhybrid.frameworks.checks import foreign_optimizer, require_trainable, type_of
 from d2lhybrid.frameworks.jax.modules import flax, is_module
 from d2lhybrid.frameworks.variant import (
     Args,

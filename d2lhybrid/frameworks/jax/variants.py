@@ -11,7 +11,7 @@ import numpy as np
 
 from d2lhybrid.core.arguments import parameters_of
 from d2lhybrid.core.i18n import noop as N_
-from d2lhybrid.frameworks.base import require_options
+from d2lhybrid.frameworks.checks import require_options
 from d2lhybrid.frameworks.jax.modules import Whole, eager, flax, is_module, pure
 from d2lhybrid.frameworks.layers import Layer, chain
 from d2lhybrid.frameworks.mlp import functions

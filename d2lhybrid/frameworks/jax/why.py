@@ -16,7 +16,7 @@ import jax.numpy as jnp
 
 from d2lhybrid.core.arguments import name_of
 from d2lhybrid.core.i18n import gettext as _, names
-from d2lhybrid.frameworks.base import BEFORE_CALLS, BEFORE_SECONDS
+from d2lhybrid.frameworks import defaults
 from d2lhybrid.frameworks.failures import last_user_frame, quiet
 from d2lhybrid.frameworks.jax import device, private
 from d2lhybrid.frameworks.jax.explain import VERSION, calls_into_python, made
@@ -26,9 +26,12 @@ from d2lhybrid.frameworks.jax.modules import (
     is_jitted,
 )
 from d2lhybrid.frameworks.jax.stages import LAYOUT
+from d2lhybrid.frameworks.overhead import BEFORE_CALLS, BEFORE_SECONDS
 from d2lhybrid.frameworks.variant import DeferredBuild, Function, TrainingStep
 from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
 
+apart = defaults.apart  # JAX keeps all programs in one cache
+limit_reached = defaults.limit_reached
 _LONGEST_REASON = 300  # letters: a static argument may be a model, whose text is long
 # What JAX says of a miss besides: which object and class it is, and the file.
 _DETAILS = r" id=\d+", r" defined at .*?:\d+$", r"<class '[^']*'> with pytree metadata "
@@ -56,6 +59,10 @@ def donates(function: Function) -> bool:
     if isinstance(function, DeferredBuild | TrainingStep):
         return False
     return any(map(private.donates, _compiled_in(function)))
+
+
+def switched_off() -> str:
+    return "jax_disable_jit" if jax.config.jax_disable_jit else ""
 
 
 def hint(error: Exception) -> str:

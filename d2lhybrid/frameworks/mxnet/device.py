@@ -7,15 +7,21 @@ from traceback import walk_stack
 from typing import Any
 
 import mxnet
-from mxnet.gluon import Block, HybridBlock
+from mxnet.gluon import HybridBlock
 
 from d2lhybrid.core.errors import TracingError
 from d2lhybrid.core.host_array import HostArray
-from d2lhybrid.core.output import silent
-from d2lhybrid.frameworks.base import tracing_text
-from d2lhybrid.frameworks.mxnet.modules import bind_positional
-from d2lhybrid.frameworks.variant import Args, Function, Kwargs
+from d2lhybrid.frameworks import defaults
+from d2lhybrid.frameworks.threads import threads_set
+from d2lhybrid.frameworks.tracing import tracing_text
 
+accelerators = defaults.accelerators
+has_unfinished_work = defaults.has_unfinished_work
+is_started = defaults.is_started
+may_return_early = defaults.may_return_early
+peak_memory_bytes = defaults.peak_memory_bytes
+reset_peak_memory = defaults.reset_peak_memory
+start_clock = defaults.start_clock
 _TRACE = HybridBlock._get_graph.__code__
 
 
@@ -35,6 +41,14 @@ def synchronize() -> None:
     mxnet.nd.waitall()
 
 
+def wait_for(_output: Any) -> None:
+    synchronize()
+
+
+def thread_count() -> int | None:
+    return threads_set("OMP_NUM_THREADS")  # it does not tell what else it may use
+
+
 def is_tensor(obj: Any) -> bool:
     return isinstance(obj, mxnet.nd.NDArray)
 
@@ -52,13 +66,6 @@ def from_host(host_array: HostArray, options: Mapping[str, Any]) -> Any:
     with semantics(numpy_semantics):
         make_tensor = mxnet.np.array if numpy_semantics else mxnet.nd.array
         return make_tensor(host_array.array, dtype=host_array.array.dtype)
-
-
-def infer(model: Function, args: Args, kwargs: Kwargs) -> Any:
-    if isinstance(model, Block):
-        args, kwargs = bind_positional(model, args, kwargs), {}
-    with semantics(is_numpy(args)), silent():
-        return model(*args, **kwargs)
 
 
 def is_numpy(args: Sequence[Any]) -> bool:

@@ -10,7 +10,7 @@ from mxnet.gluon import Block, HybridBlock, SymbolBlock
 
 from d2lhybrid.core.closures import named_in
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.frameworks.base import copied
+from d2lhybrid.frameworks.copies import copied
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs
 from d2lhybrid.graphs.explanation import Finding
 

@@ -7,7 +7,8 @@ import mxnet
 import numpy as np
 from mxnet import autograd, gluon
 
-from d2lhybrid.frameworks.base import copied, require_own, require_trainable
+from d2lhybrid.frameworks.checks import require_own, require_trainable
+from d2lhybrid.frameworks.copies import copied
 from d2lhybrid.frameworks.mxnet.device import is_numpy, semantics
 from d2lhybrid.frameworks.mxnet.modules import bind_positional, blocks_in, without_graphs
 from d2lhybrid.frameworks.mxnet.variants import HYBRIDIZED, PLAIN_BLOCK, written

@@ -7,7 +7,7 @@ import numpy as np
 from mxnet.gluon import Block, HybridBlock, SymbolBlock, nn
 
 from d2lhybrid.core.i18n import noop as N_
-from d2lhybrid.frameworks.base import require_options
+from d2lhybrid.frameworks.checks import require_options
 from d2lhybrid.frameworks.layers import Layer, chain
 from d2lhybrid.frameworks.mxnet.modules import clone_sharing_parameters, keywords_in_order
 from d2lhybrid.frameworks.variant import (

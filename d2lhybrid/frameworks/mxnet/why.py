@@ -2,9 +2,10 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from operator import neg
 from time import perf_counter
 from traceback import walk_stack
 from typing import Any
@@ -14,15 +15,22 @@ from mxnet.gluon import Block, HybridBlock
 
 from d2lhybrid.core.arguments import name_of
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.frameworks.base import least_until
+from d2lhybrid.frameworks import defaults
 from d2lhybrid.frameworks.failures import last_user_frame
 from d2lhybrid.frameworks.hooks import hooked
 from d2lhybrid.frameworks.mxnet import modules
+from d2lhybrid.frameworks.mxnet.device import semantics
 from d2lhybrid.frameworks.mxnet.stages import VERSION, RecordedBlock, arrays_in, graphs_of
 from d2lhybrid.frameworks.mxnet.variants import PLAIN_BLOCK
-from d2lhybrid.frameworks.variant import Function
+from d2lhybrid.frameworks.overhead import least_until
+from d2lhybrid.frameworks.variant import Args, Function, Kwargs
 from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
 
+eager_operations = defaults.eager_operations
+hint = defaults.hint
+is_compiled = modules.is_hybridized
+limit_reached = defaults.limit_reached
+switched_off = defaults.switched_off
 Place = tuple[str, int]  # a file and a line of it
 # The attributes in which a block holds its graph.
 _GRAPH = {"_cached_graph", "_cached_op", "_cached_op_args", "_in_format", "_out_format"}
@@ -118,7 +126,7 @@ def _watch(run: Function) -> Call:
 
 @contextmanager
 def first_call() -> Iterator[Callable[[], Explanation | None]]:
-    """As ``Framework.first_call`` says."""
+    """As ``WhyModule.first_call`` says."""
     call = Call()
     with call.watched():
         yield call.explanation
@@ -148,6 +156,11 @@ def why_not_compiled(function: Any) -> str:
     return ""
 
 
+def eager_operation() -> Callable[[], Any]:
+    with semantics(False):
+        return partial(neg, mx.nd.ones(1))
+
+
 def seconds_before(run: Function) -> float | None:
     """Seconds from the beginning of a call to that of its first graph, as a median."""
     begun: list[float] = []
@@ -168,6 +181,10 @@ def compiled_again(run: Callable[[], Any]) -> Finding | None:
         if other is block:
             text, place = _("this line removes the graph of {block}, which is compiled again"), line
     return Finding(text.format(block=name_of(block)), *place)
+
+
+def apart(_model: Function, _args: Args, _kwargs: Kwargs) -> AbstractContextManager[object]:
+    return graphs_put_back()
 
 
 @contextmanager

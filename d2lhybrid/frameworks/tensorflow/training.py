@@ -7,7 +7,8 @@ import tensorflow as tf
 from d2lhybrid.core.arguments import parameters_of
 from d2lhybrid.core.errors import CannotBuildError, first_line
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.frameworks.base import copied, require_own, require_trainable
+from d2lhybrid.frameworks.checks import require_own, require_trainable
+from d2lhybrid.frameworks.copies import copied
 from d2lhybrid.frameworks.state import leaving_attributes
 from d2lhybrid.frameworks.tensorflow import private
 from d2lhybrid.frameworks.tensorflow.modules import SEEDS, require_numbers

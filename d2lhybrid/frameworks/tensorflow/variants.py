@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from d2lhybrid.core.i18n import noop as N_
-from d2lhybrid.frameworks.base import require_options
+from d2lhybrid.frameworks.checks import require_options
 from d2lhybrid.frameworks.layers import Layer, chain
 from d2lhybrid.frameworks.mlp import functions
 from d2lhybrid.frameworks.state import kept_attributes, leaving_attributes

@@ -6,10 +6,11 @@ method by which it calls one. The programs of XLA can't be seen from Python.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
+from operator import neg
 from textwrap import shorten
 from threading import get_ident
 from time import perf_counter
@@ -21,16 +22,26 @@ import tensorflow as tf
 
 from d2lhybrid.core import output
 from d2lhybrid.core.i18n import gettext as _, names
-from d2lhybrid.frameworks.base import BEFORE_SECONDS
+from d2lhybrid.frameworks import defaults
 from d2lhybrid.frameworks.failures import last_user_frame, quiet
+from d2lhybrid.frameworks.overhead import BEFORE_SECONDS
 from d2lhybrid.frameworks.tensorflow import explain, private
-from d2lhybrid.frameworks.tensorflow.modules import compiled_in, is_by_xla, users_run_eagerly
+from d2lhybrid.frameworks.tensorflow.modules import (
+    compiled_in,
+    is_by_xla,
+    is_compiled_itself,
+    unchanged,
+    users_run_eagerly,
+)
 from d2lhybrid.frameworks.tensorflow.stages import CONTROL_FLOW
-from d2lhybrid.frameworks.variant import Function
+from d2lhybrid.frameworks.variant import Args, Function, Kwargs
 from d2lhybrid.graphs.explanation import Explanation, Finding, MissingNames, Recording
 from d2lhybrid.graphs.fates import DROPPED, FOLDED, FREE
 from d2lhybrid.graphs.graph import Graph
 
+hint = defaults.hint
+limit_reached = defaults.limit_reached
+switched_off = defaults.switched_off
 # To read what XLA makes of a trace takes one more compilation, in which no limit interrupts it.
 _LONGEST_XLA_SECONDS = 0.3  # of a first call, tracing included
 _LONGEST_TYPE = 80  # letters of an argument's type or value
@@ -151,7 +162,7 @@ class _FirstCall:
 
 @contextmanager
 def first_call() -> Iterator[Callable[[], Explanation | None]]:
-    """As ``Framework.first_call`` says.
+    """As ``WhyModule.first_call`` says.
 
     Grappler's graphs are those that this call makes, which TensorFlow collects. XLA shows its
     program only if it compiles the trace once more; we don't ask if a shape is open.
@@ -166,6 +177,14 @@ def first_call() -> Iterator[Callable[[], Explanation | None]]:
         yield call.explanation
         call.seconds = perf_counter() - start
         call.makes_dataset = _data_traces_made > data_before
+
+
+def is_compiled(function: Function) -> bool:
+    return bool(compiled_in(function))
+
+
+def eager_operation() -> Callable[[], Any]:
+    return partial(neg, tf.ones(1))
 
 
 def eager_operations(explanation: Explanation) -> int:
@@ -262,6 +281,17 @@ def compiled_again(run: Callable[[], Any]) -> Finding | None:
         if is_by_xla(call.trace) and (said := _why_compiled(call, before)):
             return Finding(said, *call.place)
     return None
+
+
+def apart(model: Function, args: Args, kwargs: Kwargs) -> AbstractContextManager[object] | None:
+    """None for what is compiled itself, because the same arguments find their trace."""
+    return None if is_compiled_itself(model) else _apart(model, args, kwargs)
+
+
+@contextmanager
+def _apart(model: Function, args: Args, kwargs: Kwargs) -> Iterator[None]:
+    with unchanged(model, args, kwargs), private.apart():
+        yield
 
 
 def _why_traced(new: _Called, before: list[_Called]) -> str:

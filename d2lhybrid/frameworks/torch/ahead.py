@@ -17,7 +17,7 @@ from d2lhybrid.core.i18n import gettext as _, sentences
 from d2lhybrid.core.toolchain import require, why_not_installed
 from d2lhybrid.core.usage import described
 from d2lhybrid.frameworks.torch import export, private
-from d2lhybrid.frameworks.torch.compilers import INDUCTOR
+from d2lhybrid.frameworks.torch.compiler import INDUCTOR
 from d2lhybrid.frameworks.variant import Args, DeferredBuild, Folder, Function, Kwargs
 
 

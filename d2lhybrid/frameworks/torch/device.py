@@ -1,7 +1,6 @@
 """Devices and tensors of PyTorch."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any
 
@@ -9,9 +8,12 @@ import torch
 
 from d2lhybrid.core.errors import TracingError
 from d2lhybrid.core.host_array import HostArray, dtype_and_shape
-from d2lhybrid.frameworks.base import tracing_text
+from d2lhybrid.frameworks import defaults
 from d2lhybrid.frameworks.torch.private import cuda_context, is_tracing
-from d2lhybrid.frameworks.variant import Args, Function, Kwargs
+from d2lhybrid.frameworks.tracing import tracing_text
+
+has_unfinished_work = defaults.has_unfinished_work
+is_started = defaults.is_started
 
 
 def devices() -> list[str]:
@@ -31,17 +33,20 @@ def synchronize() -> None:
         torch.accelerator.synchronize(device)
 
 
+def wait_for(_output: Any) -> None:
+    synchronize()
+
+
 def may_return_early(tensor: Any) -> bool:
     return is_accelerated(tensor)
 
 
-def start_events() -> Any:
-    return [(device, _event(device)) for device in _busy()] or None
+def start_clock() -> Callable[[], float] | None:
+    started = [(device, _event(device)) for device in _busy()]
+    return partial(_seconds_since, started) if started else None
 
 
-def device_seconds(started: Any) -> float | None:
-    if started is None:
-        return None
+def _seconds_since(started: list[tuple[torch.device, Any]]) -> float:
     milliseconds = 0.0
     for device, start in started:
         end = _event(device)
@@ -95,36 +100,6 @@ def from_host(host_array: HostArray, options: Mapping[str, Any]) -> Any:
     half = host_array.dtype == "bfloat16"
     tensor = torch.from_numpy((host_array.array.view("int16") if half else host_array.array).copy())
     return (tensor.view(torch.bfloat16) if half else tensor).to(options.get("device", "cpu"))
-
-
-def snapshot(parts: Sequence[Any]) -> Iterable[Callable[[], Any]]:
-    """The numbers in the buffers, which a model may count or average in."""
-    # Those of GPUs are there as soon as this process uses one.
-    for one in (torch.default_generator, *torch.cuda.default_generators):
-        yield partial(one.set_state, one.get_state())
-    modules = [part for part in parts if isinstance(part, torch.nn.Module)]
-    for buffer in {id(one): one for module in modules for one in module.buffers()}.values():
-        # In the mode of inference, where a buffer made in it may be written to.
-        yield partial(torch.inference_mode()(buffer.copy_), buffer.detach().clone())
-
-
-def infer(model: Function, args: Args, kwargs: Kwargs) -> Any:
-    with evaluating(model), torch.no_grad():
-        return model(*args, **kwargs)
-
-
-@contextmanager
-def evaluating(model: Any) -> Iterator[None]:
-    """Inference mode for every module, and each one's own mode again afterwards."""
-    parts = model.modules() if isinstance(model, torch.nn.Module) else ()
-    modules = [one for one in parts if one.training]
-    for module in modules:
-        module.training = False
-    try:
-        yield
-    finally:
-        for module in modules:
-            module.training = True
 
 
 @torch.compiler.assume_constant_result  # Dynamo takes the text as it is: it traces no catalog

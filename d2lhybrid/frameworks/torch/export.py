@@ -23,12 +23,12 @@ from d2lhybrid.core.output import silent
 from d2lhybrid.core.pytree import TreeSpec
 from d2lhybrid.core.subprocesses import is_own, run_python, status
 from d2lhybrid.core.toolchain import INDUCTOR, find_compiler, no_compiler, require
-from d2lhybrid.frameworks.base import copied
+from d2lhybrid.frameworks.copies import copied
 from d2lhybrid.frameworks.failures import quiet, require_runs
 from d2lhybrid.frameworks.formats import ExampleCall
 from d2lhybrid.frameworks.torch import private
-from d2lhybrid.frameworks.torch.device import evaluating
 from d2lhybrid.frameworks.torch.dynamo import compiling_with
+from d2lhybrid.frameworks.torch.models import evaluating
 from d2lhybrid.frameworks.torch.private import APART, is_compiled_in_place, original
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs
 

@@ -4,8 +4,9 @@ from typing import Any
 
 import torch
 
-from d2lhybrid.frameworks.base import copied, require_own, require_trainable
-from d2lhybrid.frameworks.torch.compilers import INDUCTOR
+from d2lhybrid.frameworks.checks import require_own, require_trainable
+from d2lhybrid.frameworks.copies import copied
+from d2lhybrid.frameworks.torch.compiler import INDUCTOR
 from d2lhybrid.frameworks.torch.export import compiled, no_inductor
 from d2lhybrid.frameworks.torch.parts import dropping_layers
 from d2lhybrid.frameworks.variant import (

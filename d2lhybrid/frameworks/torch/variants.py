@@ -10,11 +10,11 @@ import torch.nn.functional as F
 from torch import nn
 
 from d2lhybrid.core.i18n import noop as N_
-from d2lhybrid.frameworks.base import require_options
+from d2lhybrid.frameworks.checks import require_options
 from d2lhybrid.frameworks.layers import Layer, chain
 from d2lhybrid.frameworks.mlp import functions
 from d2lhybrid.frameworks.torch import ahead, export, private
-from d2lhybrid.frameworks.torch.compilers import INDUCTOR
+from d2lhybrid.frameworks.torch.compiler import INDUCTOR
 from d2lhybrid.frameworks.torch.export import compiled, eager, no_inductor
 from d2lhybrid.frameworks.variant import (
     NOTHING_COMPILED,

@@ -4,6 +4,7 @@ import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
+from operator import neg
 from typing import Any
 
 import torch
@@ -11,21 +12,24 @@ from torch.autograd.profiler import profile
 
 from d2lhybrid.core.arguments import name_of
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.frameworks.base import least_until
+from d2lhybrid.frameworks import defaults
 from d2lhybrid.frameworks.failures import quiet
-from d2lhybrid.frameworks.torch import device, dynamo, inductor, private
+from d2lhybrid.frameworks.overhead import least_until
+from d2lhybrid.frameworks.torch import device, dynamo, inductor, parts, private
 from d2lhybrid.frameworks.torch.explain import VERSION, made, why_no_graph
-from d2lhybrid.frameworks.torch.parts import compiled_in
 from d2lhybrid.frameworks.torch.stages import graph_of, is_view
-from d2lhybrid.frameworks.variant import Function
+from d2lhybrid.frameworks.variant import Args, Function, Kwargs
 from d2lhybrid.graphs.explanation import Explanation, Finding, MissingNames, Recording
 
+hint = defaults.hint
+is_compiled = parts.is_compiled
+switched_off = private.switched_off
 _REGION = "Torch-Compiled Region: "  # the profiler's name for the code around a program
 
 
 @contextmanager
 def first_call() -> Iterator[Callable[[], Explanation | None]]:
-    """What the block compiles, as ``Framework.first_call`` says it.
+    """What the block compiles, as ``WhyModule.first_call`` says it.
 
     TorchDynamo records a graph also where its program is found on the disk.
     """
@@ -61,6 +65,10 @@ class _Graphs(Recording):
     def __init__(self, recorded: Sequence[Any]) -> None:
         super().__init__(partial(made, [make for make, _operations in recorded]))
         self.eager_operations = sum(operations for _make, operations in recorded)
+
+
+def eager_operation() -> Callable[[], Any]:
+    return partial(neg, torch.ones(1, device="cpu"))
 
 
 def eager_operations(explanation: Explanation) -> int | None:
@@ -123,7 +131,7 @@ def compiled_again(run: Callable[[], Any]) -> Finding | None:
     return dynamo.why_compiled(compiled[0]) if compiled else None
 
 
-def apart() -> AbstractContextManager[object] | None:
+def apart(_model: Function, _args: Args, _kwargs: Kwargs) -> AbstractContextManager[object] | None:
     """TorchDynamo makes its graphs anew; they run as they are, because no guard is a backend's.
 
     None of a PyTorch that keeps all programs of a function in one place.
@@ -135,13 +143,13 @@ def apart() -> AbstractContextManager[object] | None:
 
 def why_not_compiled(function: Function) -> str:
     """Why a call of `function` runs nothing compiled, by what TorchDynamo has noted of its code."""
-    parts = compiled_in(function)
-    records = dynamo.records_of(parts)
-    if not parts or records is None:
+    compiled = parts.compiled_in(function)
+    records = dynamo.records_of(compiled)
+    if not compiled or records is None:
         return ""
     if not records:
         text = _("Calls don't reach what was compiled, {name}.")
-        return text.format(name=name_of(parts[0]))
+        return text.format(name=name_of(compiled[0]))
     if reached := limit_reached(function):
         return reached
     if failure := dynamo.failure(records):
@@ -154,7 +162,7 @@ def why_not_compiled(function: Function) -> str:
 
 def limit_reached(function: Function) -> str:
     """Which code of `function` TorchDynamo compiles no more, and why it was compiled last."""
-    records = dynamo.records_of(compiled_in(function)) or []
+    records = dynamo.records_of(parts.compiled_in(function)) or []
     for code, limit in dynamo.limits(function):
         text = _(
             "The limit of {limit} compilations of this code is reached ({setting}): {place}. The "

@@ -1,6 +1,8 @@
-"""What a process pays once for PyTorch's compiler, before the first program of the user's."""
+"""PyTorch's compiler: what a process pays for it once, and what it has compiled."""
 
+import os
 from contextlib import AbstractContextManager, suppress
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -8,12 +10,15 @@ import torch
 
 from d2lhybrid.core.environment import variable_set
 from d2lhybrid.core.output import silent
+from d2lhybrid.frameworks import get
 from d2lhybrid.frameworks.torch import device, private
 from d2lhybrid.frameworks.torch.export import compiled
 from d2lhybrid.frameworks.variant import DeferredBuild, Function
 
 INDUCTOR = "Inductor"
 SAFE_PATH = "PYTHONSAFEPATH"  # Python's own variable
+disk_cache_hits = private.disk_cache_hits
+programs_compiled = private.graphs_made
 _seconds: float | None = None  # that starting Inductor took in this process, once it was timed
 
 
@@ -30,6 +35,12 @@ def start(function: Function) -> tuple[str, float | None]:
         _start_inductor()
     is_ahead = isinstance(function, DeferredBuild) and function.ahead
     return INDUCTOR, None if is_ahead else _seconds
+
+
+def use_disk_cache(folder: Path) -> None:
+    for name, path in get("torch").variables_for_caches(folder).items():
+        os.environ[name] = str(path)
+    private.forget_programs()
 
 
 def _start_inductor() -> None:
