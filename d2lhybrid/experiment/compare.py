@@ -84,8 +84,8 @@ def compare(
     rounds are taken, unless they need more than twice the limit; the result then says which limit
     is enough, and gives no verdict.
 
-    A callable that donates its arguments, as ``jax.jit(f, donate_argnums=0)``, gets a copy of them
-    in each call, made outside the time, so your arrays stay.
+    A callable that donates its arguments, as ``jax.jit(f, donate_argnums=0)``, is refused, because
+    its first call would delete the arrays that all other calls are to get.
 
     If a variant cannot be built, raises or gives a different answer, the comparison goes on without
     it and shows the reason. A compiler that caches on disk builds the same program in a fraction of

@@ -298,7 +298,6 @@ def detect_async(sampler: Sampler) -> None:
     times: list[tuple[float, float, float]] = []  # of the call, the wait, and a wait for nothing
     turns = min(MOST_PROBES, math.ceil(PROBE_SECONDS / sampler.seconds["throughput"]))
     while len(times) < turns:
-        sampler.get_ready(1)
         start = timer()
         output = sampler.call(1)
         returned = timer()

@@ -318,10 +318,6 @@ class Framework(ABC):
         """Does a call of it delete arguments, whose memory its result gets?"""
         return False
 
-    def copy_arguments(self, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
-        """The arguments with copies of their tensors."""
-        raise self.lacks("donation")
-
     def hint(self, error: Exception) -> str:
         """What to do about an error that a call of the user's has raised; often nothing."""
         return ""

@@ -160,14 +160,9 @@ class JAX(FolderFramework):
         return device.warnings(model, args, kwargs)
 
     def donates(self, function: Function) -> bool:
-        from d2lhybrid.frameworks.jax import why
+        from d2lhybrid.frameworks.jax import modules, private
 
-        return why.donates(function)
-
-    def copy_arguments(self, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
-        from d2lhybrid.frameworks.jax import device
-
-        return device.spare(args, kwargs)
+        return modules.is_jitted(function) and private.donates(function)
 
     def hint(self, error: Exception) -> str:
         from d2lhybrid.frameworks.jax import why

@@ -112,14 +112,9 @@ def snapshot(parts: Sequence[Any]) -> Iterable[Callable[[], Any]]:
     return [partial(one.set_raw_value, one.get_raw_value()) for one in variables]
 
 
-def spare(args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
-    """Copies of the arrays: a function may donate its arguments, which deletes them."""
-    copied: tuple[Args, Kwargs] = jax.tree.map(_copy, (args, kwargs))
-    return copied
-
-
 def infer(model: Function, args: Args, kwargs: Kwargs) -> Any:
-    args, kwargs = spare(args, kwargs)
+    # Of copies, because the model may donate its arguments, which deletes them.
+    args, kwargs = jax.tree.map(_copy, (args, kwargs))
     return inference(model)(*args, **kwargs)
 
 
