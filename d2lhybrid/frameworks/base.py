@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from importlib import import_module
 from inspect import isroutine
 from operator import neg
 from pathlib import Path
@@ -24,7 +25,6 @@ from d2lhybrid.core.errors import ArgumentError, CannotBuildError
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.reader import typed
-from d2lhybrid.core.toolchain import import_uninterrupted
 from d2lhybrid.core.usage import kind_of
 from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.layers import Layer
@@ -70,7 +70,7 @@ class Framework(ABC):
     def owns(self, packages: Collection[str]) -> bool:
         """Does something whose classes come from these top-level packages belong to it?"""
         if "keras" in packages:
-            return bool(import_uninterrupted("keras").config.backend() == self.name)
+            return bool(import_module("keras").config.backend() == self.name)
         return self.name in packages
 
     def load(self) -> Any:
@@ -80,7 +80,7 @@ class Framework(ABC):
             return module
         for name, value in self.environment.items():
             os.environ.setdefault(name, value)
-        return import_uninterrupted(self.name)
+        return import_module(self.name)
 
     def version(self) -> str:
         """Its version; imports it."""

@@ -5,9 +5,9 @@ are imported when a method is first called.
 """
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any, Protocol
 
-from d2lhybrid.core.toolchain import import_uninterrupted
 from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.layers import Layer
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs, VariantsByName
@@ -55,9 +55,9 @@ class FolderFramework(Framework):
     """What the frameworks with a folder share; each adds its devices and tensors."""
 
     def import_part(self, part: str) -> Any:
-        """Import the framework, and then a module of its folder, without an interrupt between."""
+        """Import the framework, and then a module of its folder."""
         self.load()
-        return import_uninterrupted(f"{type(self).__module__}.{part}")
+        return import_module(f"{type(self).__module__}.{part}")
 
     def variants(
         self,
