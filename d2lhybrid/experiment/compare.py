@@ -118,7 +118,7 @@ def compare(
             script runs.
         build_timeout: seconds that building, loading and the first call of a variant may take
             together; a variant that takes longer is interrupted and left out. Works in the main
-            thread, and with `processes` in any.
+            thread, and with `processes` in any; not on Windows, which has no alarms.
         seed: the seed for the order within the rounds; drawn if None, and kept in the result.
         margin: what counts as the same, as a fraction (0.02 is 2%).
         processes: how many fresh processes measure, one after the other; None measures in this one.

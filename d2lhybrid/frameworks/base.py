@@ -119,8 +119,6 @@ class Framework(ABC):
         """
         self.synchronize()
 
-    # Is its native code whole after an interrupt, so that a question to it may be cut short?
-    survives_interrupts = True
     # Does ``has_unfinished_work`` find all work whose output somebody still holds?
     knows_unfinished_work = False
 

@@ -26,7 +26,6 @@ class TensorFlow(FolderFramework):
     display = "TensorFlow"
     converter = "tf.convert_to_tensor"
     inference = "net(x, training=False)"
-    survives_interrupts = False  # its native code breaks, and the process may end
     busy_bound = 3.9
     order = 2
     formats = FORMATS

@@ -31,7 +31,7 @@ from d2lhybrid.graphs.explanation import Explanation, Finding, MissingNames, Rec
 from d2lhybrid.graphs.fates import DROPPED, FOLDED, FREE
 from d2lhybrid.graphs.graph import Graph
 
-# To read what XLA makes of a trace takes one more compilation, in which no limit interrupts it.
+# To read what XLA makes of a trace takes one more compilation, which nothing interrupts.
 _LONGEST_XLA_SECONDS = 0.3  # of a first call, tracing included
 _LONGEST_TYPE = 80  # letters of an argument's type or value
 _MOST_CALLS = 100  # of which the quickest says what comes before compiled code
