@@ -21,8 +21,9 @@ from d2lhybrid.core import stats
 from d2lhybrid.core.errors import CannotBuildError, D2LHybridError
 from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.display.progress import show_progress
-from d2lhybrid.experiment.disturbance import Disturbance, page_fault_seconds
+from d2lhybrid.experiment.disturbance import Disturbance
 from d2lhybrid.experiment.measurement import AGREE
+from d2lhybrid.experiment.page_faults import page_fault_seconds
 from d2lhybrid.experiment.position import Note, note_nowhere
 from d2lhybrid.experiment.provenance import Environment, load
 from d2lhybrid.experiment.sampler import Sampler
