@@ -32,14 +32,14 @@ __all__ = sorted([*_MODULES, "errors"])
 
 
 def __getattr__(name: str) -> object:
-    """A public name, when it is first asked for; Ctrl-C takes effect when it is loaded."""
+    """A public name, when it is first asked for."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from d2lhybrid.core.toolchain import import_uninterrupted
+    from importlib import import_module
 
     if name == "errors":
-        return import_uninterrupted(f"{__name__}.errors")
-    globals()[name] = value = getattr(import_uninterrupted(f"{__name__}.{_MODULES[name]}"), name)
+        return import_module(f"{__name__}.errors")
+    globals()[name] = value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
     return value
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from d2lhybrid.core import errors
 from d2lhybrid.core.i18n import gettext as _, listed, pad, sentences, set_language
 from d2lhybrid.core.output import quiet
-from d2lhybrid.core.toolchain import has_compiler
+from d2lhybrid.core.toolchain import USUAL_CXX, no_compiler
 from d2lhybrid.display.plot import plot_calls, plot_roofline
 from d2lhybrid.display.table import Column, Table
 from d2lhybrid.experiment.claim import in_ipython
@@ -125,6 +125,20 @@ def outcome(function: Function, *inputs: Any) -> Any:
 def _line(error: Any) -> Raised:
     """An error or a warning, cut if it is long."""
     return Raised(textwrap.shorten(errors.brief(error), LONGEST_LINE))
+
+
+def has_compiler() -> bool:
+    """Is there the C++ compiler that ``torch.compile`` calls on this system?
+
+    That is the one that the environment variable CXX names, or else g++, clang++ on a Mac, and cl
+    on Windows.
+
+    >>> from unittest.mock import patch
+    >>> with patch.dict("os.environ", CXX="a-compiler-that-is-missing"):
+    ...     has_compiler()
+    False
+    """
+    return not no_compiler("C++", USUAL_CXX)
 
 
 def print_table(heads: Sequence[str], rows: Sequence[Sequence[object]], group: str = "") -> None:

@@ -20,7 +20,7 @@ SENTENCE = re.compile(r"\b[A-Za-z]{2,},? [a-z]{2,},? [a-z]{2,}\b")
 CODE = re.compile(r"(?:pip|apt|dnf|conda) install |[\w.]+\(.*\)$|.*(?:\n|; )", re.DOTALL)
 EXCEPTIONS = {
     *(" has no attribute ", "in user code:", "Exception encountered when calling"),
-    *("torch.compile skip guards", "onnxruntime io binding", "eager, with gradients", "not run"),
+    *("eager, with gradients", "not run"),
     *("(net, args, kwargs)", "compare FILE.py eager compiled", "deleted or donated"),
     "most recent call last",
     r"^ *all previously seen cache keys differ\. For the closest previous key:$",

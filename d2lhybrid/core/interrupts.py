@@ -1,16 +1,13 @@
 """A time limit for a call, which then ends as it does at Ctrl-C."""
 
-import _thread
 import signal
 import threading
 from collections.abc import Callable
-from time import sleep
+from types import FrameType
 from typing import TypeVar
 
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
-
-DELIVERY = 1.0  # seconds within which an interrupt that was sent arrives
 
 Result = TypeVar("Result")
 
@@ -19,47 +16,20 @@ class LimitExceeded(Exception):
     """A call took longer than it was given."""
 
 
-class _Limit:
-    """Whether a call has run into its limit."""
-
-    def __init__(self) -> None:
-        self.is_exceeded = False
-        self._is_over = False
-        self._lock = threading.Lock()
-
-    def interrupt(self) -> None:
-        """Interrupt the main thread, unless the call is over."""
-        with self._lock:
-            if self._is_over:
-                return
-            self.is_exceeded = True
-            if hasattr(signal, "pthread_kill"):  # which also ends a wait inside the system
-                ident = threading.main_thread().ident
-                if ident is not None:
-                    signal.pthread_kill(ident, signal.SIGINT)
-            else:
-                _thread.interrupt_main()
-
-    def end(self) -> None:
-        """From now on, interrupt no more."""
-        with self._lock:
-            self._is_over = True
-
-
 def call_within(seconds: float | None, function: Callable[[], Result]) -> Result:
-    """Call a function, and end it after so many seconds, as Ctrl-C does.
+    """Call a function, and end it after so many seconds by a KeyboardInterrupt, as Ctrl-C does.
 
-    Native code that doesn't look at interrupts ends first. None is no limit. This is no context
-    manager, because the interrupt may come before a block has begun. Until the call is over, Ctrl-C
-    raises KeyboardInterrupt, whatever else handles it otherwise; there is no limit where something
-    other than Python handles it.
+    Native code that doesn't look at interrupts ends first. None is no limit. The system's alarm
+    tells when the time is over, so what handles Ctrl-C stays as it is. An alarm that the program
+    has set itself is put off until the call is over.
 
     Raises:
-        LimitExceeded: the call took longer.
-        ArgumentError: there is a limit, and this is not the main thread, which alone gets
-            interrupts.
+        LimitExceeded: the call took longer, whatever it has made of the interrupt.
+        ArgumentError: there is a limit, and this is not the main thread, which alone gets alarms,
+            or the system has none (Windows).
         Otherwise what the function raises.
 
+    >>> from time import sleep
     >>> call_within(0.01, lambda: sleep(10))
     Traceback (most recent call last):
     d2lhybrid.core.interrupts.LimitExceeded
@@ -69,25 +39,33 @@ def call_within(seconds: float | None, function: Callable[[], Result]) -> Result
     if threading.current_thread() is not threading.main_thread():
         text = _("Expected no build_timeout outside the main thread. Received: {received!r}.")
         raise ArgumentError(text.format(received=seconds))
-    handler = signal.getsignal(signal.SIGINT)
-    if handler is None:
-        return function()
-    limit = _Limit()
-    alarm = threading.Timer(min(seconds, threading.TIMEOUT_MAX), limit.interrupt)
-    alarm.daemon = True
+    if not hasattr(signal, "setitimer"):
+        text = _("Expected no build_timeout on a system without alarms. Received: {received!r}.")
+        raise ArgumentError(text.format(received=seconds))
+    is_over = is_exceeded = False
+
+    def interrupt(_signal: int, _frame: FrameType | None) -> None:
+        nonlocal is_exceeded
+        if not is_over:  # an alarm may also come just after the end
+            is_exceeded = True
+            raise KeyboardInterrupt
+
+    handler, before = signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)
     try:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        alarm.start()
-        result = function()
-        limit.end()
-        if not limit.is_exceeded:
-            return result
-        sleep(DELIVERY)  # the interrupt is on its way, and must not arrive later
-    except KeyboardInterrupt:
-        if not limit.is_exceeded:
-            raise
+        try:
+            signal.signal(signal.SIGALRM, interrupt)
+            signal.setitimer(signal.ITIMER_REAL, min(seconds, threading.TIMEOUT_MAX))
+            result = function()
+        finally:
+            is_over = True
+    except BaseException as error:  # the interrupt, or what the function has made of it
+        if is_exceeded:
+            raise LimitExceeded from error
+        raise
     finally:
-        limit.end()
-        alarm.cancel()
-        signal.signal(signal.SIGINT, handler)
-    raise LimitExceeded
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler or signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, *before)
+    if is_exceeded:  # and the function has swallowed the interrupt
+        raise LimitExceeded
+    return result

@@ -84,8 +84,8 @@ def compare(
     rounds are taken, unless they need more than twice the limit; the result then says which limit
     is enough, and gives no verdict.
 
-    A callable that donates its arguments, as ``jax.jit(f, donate_argnums=0)``, gets a copy of them
-    in each call, made outside the time, so your arrays stay.
+    A callable that donates its arguments, as ``jax.jit(f, donate_argnums=0)``, is refused, because
+    its first call would delete the arrays that all other calls are to get.
 
     If a variant cannot be built, raises or gives a different answer, the comparison goes on without
     it and shows the reason. A compiler that caches on disk builds the same program in a fraction of
@@ -118,7 +118,7 @@ def compare(
             script runs.
         build_timeout: seconds that building, loading and the first call of a variant may take
             together; a variant that takes longer is interrupted and left out. Works in the main
-            thread, and with `processes` in any.
+            thread, and with `processes` in any; not on Windows, which has no alarms.
         seed: the seed for the order within the rounds; drawn if None, and kept in the result.
         margin: what counts as the same, as a fraction (0.02 is 2%).
         processes: how many fresh processes measure, one after the other; None measures in this one.

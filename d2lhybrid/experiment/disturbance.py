@@ -1,4 +1,4 @@
-"""Which turns other programs held up, by what the system counts, and how often memory was new.
+"""Which turns other programs held up, by what the system counts.
 
 A machine's load says little about one turn: while others keep the processors busy, one turn of a
 millisecond is often whole where ten in a row never are. So each turn is judged by itself. It was
@@ -15,14 +15,11 @@ involuntary context switches and the load average say something of the same.
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
-from mmap import mmap
 from pathlib import Path
 from time import perf_counter, process_time, sleep
 from typing import Any, NamedTuple, Protocol
 
-import numpy as np
-
+from d2lhybrid.experiment.page_faults import page_faults
 from d2lhybrid.experiment.provenance import load
 from d2lhybrid.experiment.sampler import Sampler
 
@@ -38,8 +35,6 @@ ROOM = 0.25  # of the processors, if they were idle, left room for threads that 
 WINDOW = 0.5  # seconds over which that is asked
 THREADS = Path("/proc/self/task")
 PROCESSORS = Path("/proc/stat")
-NEW_MEMORY = 2**21  # bytes, written to find what a page fault costs
-NEW_MEMORY_TIMES = 8
 
 
 class Usage(NamedTuple):
@@ -222,32 +217,3 @@ def _own_seconds() -> float:
     """What this process has used of the processors, with its children that have ended."""
     of_children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return process_time() + of_children.ru_utime + of_children.ru_stime
-
-
-def page_faults() -> int:
-    """How often this process has got a page of memory that it did not have; 0 if nobody counts."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt if resource else 0
-
-
-@cache
-def page_fault_seconds() -> float | None:
-    """What a page of new memory costs here: to get it, have it cleared and give it back.
-
-    It is what writing to new memory takes longer than writing there again. A large page costs more
-    and counts once, so the system makes of it here what it makes of an array of this size. Of each
-    step the quickest time counts, because a busy machine makes some longer. None where nobody
-    counts.
-    """
-    faults, steps = page_faults(), []
-    for _turn in range(NEW_MEMORY_TIMES):
-        start = perf_counter()
-        memory = mmap(-1, NEW_MEMORY)
-        np.frombuffer(memory, np.uint8)[:] = 1
-        written = perf_counter()
-        np.frombuffer(memory, np.uint8)[:] = 1
-        written_again = perf_counter()
-        memory.close()
-        steps.append((written - start, written_again - written, perf_counter() - written_again))
-    faults_each = (page_faults() - faults) / NEW_MEMORY_TIMES
-    first, again, given_back = map(min, zip(*steps, strict=True))
-    return max(0.0, first - again + given_back) / faults_each if faults_each >= 1 else None

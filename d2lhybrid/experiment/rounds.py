@@ -21,8 +21,9 @@ from d2lhybrid.core import stats
 from d2lhybrid.core.errors import CannotBuildError, D2LHybridError
 from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.display.progress import show_progress
-from d2lhybrid.experiment.disturbance import Disturbance, page_fault_seconds
+from d2lhybrid.experiment.disturbance import Disturbance
 from d2lhybrid.experiment.measurement import AGREE
+from d2lhybrid.experiment.page_faults import page_fault_seconds
 from d2lhybrid.experiment.position import Note, note_nowhere
 from d2lhybrid.experiment.provenance import Environment, load
 from d2lhybrid.experiment.sampler import Sampler
@@ -298,7 +299,6 @@ def detect_async(sampler: Sampler) -> None:
     times: list[tuple[float, float, float]] = []  # of the call, the wait, and a wait for nothing
     turns = min(MOST_PROBES, math.ceil(PROBE_SECONDS / sampler.seconds["throughput"]))
     while len(times) < turns:
-        sampler.get_ready(1)
         start = timer()
         output = sampler.call(1)
         returned = timer()

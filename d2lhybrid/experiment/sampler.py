@@ -22,11 +22,11 @@ import numpy as np
 
 from d2lhybrid.core import stats
 from d2lhybrid.core.arguments import Call
+from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import leaves
 from d2lhybrid.experiment.cold_start import ColdStart, TimerFunction, time_cold_start
 from d2lhybrid.experiment.compilations import compiled_since, programs_compiled
-from d2lhybrid.experiment.donated import WithCopies, copies_for
 from d2lhybrid.experiment.measurement import METRICS, Measurement, Samples
 from d2lhybrid.experiment.provenance import Environment
 from d2lhybrid.frameworks import find_framework, loaded
@@ -83,24 +83,23 @@ class Sampler:
     function: Callable[..., Any] = field(init=False)  # what is called, once it was built
     _run: Callable[[], Any] = field(init=False)  # once it was called first
     _self_timed: SelfTimed | None = field(default=None, init=False)
-    _copies: WithCopies | None = field(default=None, init=False)  # if it deletes its arguments
     _compiled_by: tuple[Framework, ...] = field(default=(), init=False)  # who may compile in a call
 
     def call_first(self, build_timeout: float | None = None) -> Any:
         """Time building, loading and the first call, as far as there are such; its output.
 
         Raises:
+            ArgumentError: it deletes the arguments that it is called with.
             CannotBuildError: a variant cannot be built here, or not within `build_timeout` seconds.
             Otherwise what the callable raises.
         """
+        self._require_arguments_stay()
         synchronize()  # some frameworks compile what they wait by
         before = programs_compiled(loaded())
-        self._copies = copies_for(self.target)
-        target = self._copies.next() if self._copies else self.target
         with ExitStack() as stack:
             for framework in loaded():
                 self.compiled[framework] = stack.enter_context(framework.why.first_call())
-            started = time_cold_start(target, self.timer, build_timeout)
+            started = time_cold_start(self.target, self.timer, build_timeout)
         self.costs, self.disk_cache_hit = started.costs, started.disk_cache_hit
         if started.note:
             self.notes.append(_(started.note))
@@ -108,13 +107,6 @@ class Sampler:
         self.function = function
         # As quick as people write it, f(x), but for 15 ns; f(*args, **kwargs) takes 30.
         self._run = partial(function, *args, **kwargs)
-        if self._copies:
-            self._run = self._copies.calling(function)
-            text = _(
-                "it donates arguments, so each call gets a copy that is made before the clock "
-                "starts"
-            )
-            self.notes.append(text)
         self._self_timed = function if isinstance(function, SelfTimed) else None
         if not self._self_timed:
             self.has_side_effects = isinstance(function, TrainingStep)
@@ -123,6 +115,16 @@ class Sampler:
             self._compiled_by = self.waits_for or loaded()
             self.first_compilations = compiled_since(before, self._compiled_by)
         return started.output
+
+    def _require_arguments_stay(self) -> None:
+        """Raise ArgumentError if the first call would delete what all later ones are to get."""
+        if any(framework.models.donates(self.target.function) for framework in loaded()):
+            text = _(
+                "Expected a callable that leaves its arguments as they are. Received: {label!r}, "
+                "which donates them, so a call deletes them. Compile it without donation, or let "
+                "it make the arrays that it donates."
+            )
+            raise ArgumentError(text.format(label=self.label))
 
     def _find_devices(self, output: Any) -> None:
         """Wait from now on for the output's framework; for all if it belongs to none.
@@ -167,14 +169,6 @@ class Sampler:
         self.later_calls += calls
         return output
 
-    def get_ready(self, calls: int) -> None:
-        """Make what so many calls use up, if they use up anything; this is no part of their time.
-
-        Calls that are not made ready do it themselves.
-        """
-        if self._copies:
-            self._copies.get_ready(calls)
-
     def call_apart(self) -> Any:
         """Call once, which is no call that is measured."""
         return self._run()
@@ -202,7 +196,6 @@ class Sampler:
         if self._self_timed:
             self.later_calls += calls
             return {"throughput": float(self._self_timed.seconds_of(calls))}
-        self.get_ready(calls)
         synchronize()
         clocks = [framework.device.start_clock() for framework in self.waits_for]
         start = self.timer()
@@ -229,7 +222,6 @@ class Sampler:
         On a busy machine some calls are stopped in the middle. A mean would include these stops.
         """
         timer, run, times = self.timer, self._run, []
-        self.get_ready(calls)
         synchronize()
         for _turn in repeat(None, calls):
             start = timer()
@@ -290,8 +282,7 @@ class Sampler:
         """What was measured as a record."""
         times = self.samples(has_throughput)
         faults = [self.page_faults[turn] for turn in times.enough_undisturbed()]
-        is_alone = not (self.runs_elsewhere or self._copies)  # whose copies would count, too
-        is_counted = env.page_fault_seconds is not None and is_alone
+        is_counted = env.page_fault_seconds is not None and not self.runs_elsewhere
         return Measurement(
             label=self.label,
             build_seconds=self.costs.build_seconds,

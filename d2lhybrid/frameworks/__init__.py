@@ -10,6 +10,7 @@ import pkgutil
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from itertools import chain
 from typing import Any
 
@@ -21,7 +22,6 @@ from d2lhybrid.core.errors import ArgumentError, UnknownFrameworkError, Unsuppor
 from d2lhybrid.core.host_array import PYTHON_NUMBER, HostArray
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import leaves, tensors_in_attributes
-from d2lhybrid.core.toolchain import import_uninterrupted
 from d2lhybrid.core.usage import kind_of
 from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.formats import Format
@@ -34,7 +34,7 @@ def known() -> tuple[Framework, ...]:
     """Every framework, imported or not, in the order in which readers see them."""
     if not _known:
         folders = [module.name for module in pkgutil.iter_modules(__path__) if module.ispkg]
-        modules = [import_uninterrupted(f"{__name__}.{folder}") for folder in folders]
+        modules = [import_module(f"{__name__}.{folder}") for folder in folders]
         # In one step, or each of several threads would add all of them.
         _known[:] = _in_order([module.FRAMEWORK for module in modules])
     return tuple(_known)

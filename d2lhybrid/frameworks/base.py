@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.toolchain import import_uninterrupted
 from d2lhybrid.frameworks.threads import NUMERICAL
 
 if TYPE_CHECKING:  # so that waiting for a device imports nothing that only other verbs need
@@ -73,13 +72,11 @@ class Framework:
     # Is each operation that eager code calls compiled, too? Then a program that was compiled in a
     # call says nothing of whether the function is.
     compiles_operations: bool = False
-    # Is its native code whole after an interrupt, so that a question to it may be cut short?
-    survives_interrupts: bool = True
 
     def owns(self, packages: Collection[str]) -> bool:
         """Does something whose classes come from these top-level packages belong to it?"""
         if "keras" in packages:
-            return bool(import_uninterrupted("keras").config.backend() == self.name)
+            return bool(import_module("keras").config.backend() == self.name)
         return not {self.name, *self.packages}.isdisjoint(packages)
 
     def load(self) -> Any:
@@ -89,7 +86,7 @@ class Framework:
             return module
         for name, value in self.environment.items():
             os.environ.setdefault(name, value)
-        return self.importer() if self.importer else import_uninterrupted(self.name)
+        return self.importer() if self.importer else import_module(self.name)
 
     def version(self) -> str:
         """Its version; imports it."""
@@ -165,7 +162,7 @@ class Framework:
         """What it writes and reads, by name, the best first; the framework isn't imported."""
         if not self._has("formats"):
             return {}
-        module: FormatsModule = import_uninterrupted(f"{self.folder}.formats")
+        module: FormatsModule = import_module(f"{self.folder}.formats")
         return module.FORMATS
 
     def _has(self, part: str) -> bool:
@@ -179,7 +176,7 @@ class Framework:
         """
         if self._has(part):
             self.load()
-            return import_uninterrupted(f"{self.folder}.{part}")
+            return import_module(f"{self.folder}.{part}")
         if not has_defaults:
             raise self.lacks(part)
         return import_module("d2lhybrid.frameworks.defaults")

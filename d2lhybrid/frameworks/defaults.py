@@ -66,6 +66,10 @@ def warnings(_model: Function, _args: Args, _kwargs: Kwargs) -> Iterable[str]:
     return ()
 
 
+def donates(_function: Function) -> bool:
+    return False
+
+
 # `compiler.py`
 
 

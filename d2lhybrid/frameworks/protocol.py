@@ -124,6 +124,9 @@ class ModelsModule(Protocol):
         So it is if layers act as in training, or if each call copies an argument to another device.
         """
 
+    def donates(self, function: Function, /) -> bool:
+        """Does a call of it delete arguments, whose memory its result gets?"""
+
 
 class VariantsModule(Protocol):
     """``variants.py``: the ways to run a model."""

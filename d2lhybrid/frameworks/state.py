@@ -14,7 +14,6 @@ import numpy as np
 
 from d2lhybrid.core.arguments import FORWARD, models_of, name_of
 from d2lhybrid.core.closures import named_in
-from d2lhybrid.core.output import SharedContext
 from d2lhybrid.frameworks import find_framework, loaded, require_threads
 from d2lhybrid.frameworks.failures import is_users
 
@@ -191,7 +190,7 @@ def _fill(container: Any, before: Any) -> None:
 
 
 @contextmanager
-def _restored_numbers() -> Iterator[None]:
+def _random_numbers() -> Iterator[None]:
     """Put back what Python and NumPy draw random numbers from."""
     of_python, of_numpy = random.getstate(), np.random.get_state(legacy=False)
     try:
@@ -199,6 +198,3 @@ def _restored_numbers() -> Iterator[None]:
     finally:
         random.setstate(of_python)
         np.random.set_state(of_numpy)
-
-
-_random_numbers = SharedContext(_restored_numbers)

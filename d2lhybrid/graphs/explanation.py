@@ -46,6 +46,8 @@ class Recording:
     ('first', 'second')
     """
 
+    seconds = 0.0  # that making them takes at least, as far as it is known beforehand
+
     def __init__(self, make: Callable[[], tuple[Graph, ...]]) -> None:
         self._make: Callable[[], tuple[Graph, ...]] | None = make
         self._graphs: tuple[Graph, ...] = ()

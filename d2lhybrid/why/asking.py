@@ -7,7 +7,6 @@ a second time, and nothing is printed.
 """
 
 import logging
-import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -15,7 +14,6 @@ from time import monotonic, perf_counter
 from typing import TypeVar
 
 from d2lhybrid.core.i18n import gettext as _, noop as N_
-from d2lhybrid.core.interrupts import LimitExceeded, call_within
 from d2lhybrid.core.output import quiet, silent
 from d2lhybrid.display.progress import show_status
 from d2lhybrid.experiment.rows import Row, Rows
@@ -64,8 +62,6 @@ def ask(
         for ask_stage in (_whether_compiled_code_runs, _what_a_call_costs):
             for subject in subjects:
                 time.is_over, label = False, subject.row.label
-                framework = subject.framework
-                time.interrupts = framework is None or framework.survives_interrupts
                 if facts := ask_stage(subject, baseline, found.get(label), time):
                     is_cut_short = facts.is_cut_short or time.is_over
                     found[label] = replace(facts, is_cut_short=is_cut_short)
@@ -102,21 +98,21 @@ class _Time:
     end: float
     clock: Callable[[], float]
     is_over: bool = False  # did a question find too little of it?
-    interrupts: bool = True  # may it end a question that takes longer, or only ask no more?
 
-    def answer(self, ask: Callable[[], Answer]) -> Answer | None:
-        """The answer to a question; None if it fails, or if the time ends."""
-        left = self.end - self.clock()
-        if left <= 0:
+    def answer(self, ask: Callable[[], Answer], takes: float = 0.0) -> Answer | None:
+        """The answer to a question; None if it fails, or if too little time is left.
+
+        Nothing cuts a question short, because not all native code is whole after that. So what is
+        known to take longer than what is left, the seconds that it `takes` at least, isn't asked.
+        """
+        if self.clock() + takes >= self.end:
             self.is_over = True
             return None
-        in_main_thread = threading.current_thread() is threading.main_thread()
         with quiet():
             try:
                 with silent(prints=True):
-                    may_interrupt = self.interrupts and in_main_thread
-                    return call_within(left if may_interrupt else None, ask)
-            except (KeyboardInterrupt, LimitExceeded):
+                    return ask()
+            except KeyboardInterrupt:
                 self.end, self.is_over = self.clock(), True
             except Exception:  # nothing that is asked may lose what was measured
                 _logger.debug("a question failed", exc_info=True)
@@ -131,6 +127,7 @@ def _whether_compiled_code_runs(
     None of a row that isn't compiled, unless its framework passes it by whatever the user does.
     """
     framework, function, run, row = subject.framework, subject.function, subject.run, subject.row
+    a_call = row.latency.seconds
     if framework is None:
         return None
     if not (subject.is_compiled or compiles_again(row)):
@@ -139,14 +136,14 @@ def _whether_compiled_code_runs(
         why_not = time.answer(lambda: framework.why.why_not_compiled(function))
         if not why_not:
             return None
-        is_passed_by = not time.answer(lambda: framework.why.programs_run(run))
-        return Facts(runs_compiled=False, why_not=why_not) if is_passed_by else None
+        programs = time.answer(lambda: framework.why.programs_run(run), takes=a_call)
+        return Facts(runs_compiled=False, why_not=why_not) if programs == 0 else None
     if setting := framework.why.switched_off():
         text = _("{setting} switches the compiler off.")
         return Facts(runs_compiled=False, why_not=text.format(setting=setting))
-    programs: int | None = 1  # compiled ahead of time, it has no other code
+    programs = 1  # compiled ahead of time, it has no other code
     if row.build_seconds is None:
-        programs = time.answer(lambda: framework.why.programs_run(run))
+        programs = time.answer(lambda: framework.why.programs_run(run), takes=a_call)
     if programs == 0 and not subject.is_compiled:  # its programs are the framework's own
         programs = None
     if programs == 0:
@@ -161,7 +158,8 @@ def _whether_compiled_code_runs(
         programs_run=programs,
     )
     if compiles_again(row) or _is_like_the_first(row):
-        return replace(facts, again=time.answer(lambda: framework.why.compiled_again(run)))
+        again = time.answer(lambda: framework.why.compiled_again(run), takes=a_call)
+        return replace(facts, again=again)
     return facts
 
 
@@ -169,12 +167,12 @@ def _what_a_call_costs(
     subject: _Subject, baseline: _Subject, facts: Facts | None, time: _Time
 ) -> Facts | None:
     """What a call of compiled code has to do, and what that saves; None if no such code runs."""
-    framework = subject.framework
+    framework, a_call = subject.framework, subject.row.latency.seconds
     if framework is None or facts is None or facts.runs_compiled is False:
         return None
     is_entered_once = facts.programs_run in (None, 1)  # else there are several such times
     if facts.again is None and not compiles_again(subject.row) and is_entered_once:
-        before = time.answer(lambda: framework.why.seconds_before(subject.run))
+        before = time.answer(lambda: framework.why.seconds_before(subject.run), takes=a_call)
         facts = replace(facts, before_seconds=before)
     explanation = subject.explanation
     if explanation is None:
@@ -197,7 +195,8 @@ def _with_graphs(facts: Facts, explanation: Explanation, time: _Time) -> Facts:
     # A compiler that meets a line again, as in a loop, notes another break.
     by_line = {(one.file, one.line): one for one in reversed(explanation.breaks)}
     own = tuple(one for one in reversed(by_line.values()) if is_users(one.file))
-    program = time.answer(lambda: explanation.program)
+    takes = explanation.recording.seconds if explanation.recording else 0.0
+    program = time.answer(lambda: explanation.program, takes)
     graphs = explanation.graphs() if program else ()
     return replace(
         facts,

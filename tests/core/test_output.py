@@ -6,12 +6,10 @@ import os
 import sys
 import warnings
 from contextlib import suppress
-from threading import Barrier, Event, Thread
 
 import pytest
 from processes import python
 
-from d2lhybrid.core import output
 from d2lhybrid.core.output import quiet, silent
 from d2lhybrid.display import progress
 from d2lhybrid.display.progress import show_progress, show_status
@@ -54,28 +52,6 @@ def test_an_error_that_an_outer_block_catches_shows_nothing(capfd):
     assert capfd.readouterr().err == "first\nsecond\nafter\n"
 
 
-def test_two_threads_that_fail_show_each_line_once(capfd):
-    entered, left = Barrier(2, timeout=30), []
-
-    def fail(name):
-        with suppress(RuntimeError), quiet():
-            entered.wait()
-            for _line in range(100):
-                os.write(2, name)
-            raise RuntimeError
-        left.append(name)
-
-    threads = [Thread(target=fail, args=(name,)) for name in (b"one\n", b"two\n")]
-    with output._hold_stderr():  # so that both write into one file to its end
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(30)
-    assert {*left} == {b"one\n", b"two\n"}
-    shown = capfd.readouterr().err.splitlines()
-    assert (shown.count("one"), shown.count("two"), len(shown)) == (100, 100, 200)
-
-
 @pytest.mark.parametrize("before", ["sys.stderr = None", "sys.stderr.close()", "os.close(2)"])
 def test_a_program_may_lack_a_standard_error(before):
     script = f"import os, sys\nfrom d2lhybrid.core.output import quiet\n{before}\n"
@@ -108,37 +84,33 @@ def test_warnings_logs_and_prints_are_silent_inside_the_block_alone(level, heard
 
 
 def settings():
-    return sys.stdout, sys.stderr, warnings.filters, warnings.showwarning, logging.root.manager
+    logs = logging.root.manager.disable
+    return sys.stdout, sys.stderr, warnings.filters, warnings.showwarning, logs, os.fstat(2).st_ino
 
 
-def inside(block, entered, leave):
-    with block:
-        entered.set()
-        assert leave.wait(30)
-
-
-@pytest.mark.parametrize("first_prints", [True, False])
-@pytest.mark.parametrize("native", [True, False], ids=["quiet", "silent"])
-def test_the_settings_of_the_process_are_back_when_the_last_of_two_threads_has_left(
-    native, first_prints, capfd
-):
-    def made(prints):
-        return quiet() if native else silent(logs=logging.WARNING, prints=prints)
-
-    before, level = settings(), logging.root.manager.disable
-    events = [(Event(), Event()) for _thread in "ab"]
-    threads = []
-    for prints, (entered, leave) in zip((first_prints, not first_prints), events, strict=True):
-        threads.append(Thread(target=inside, args=(made(prints), entered, leave)))
-        threads[-1].start()
-        assert entered.wait(30)
-    for thread, (_entered, leave) in zip(threads, events, strict=True):  # the first leaves first
-        leave.set()
-        thread.join()
+@pytest.mark.parametrize("error", [None, RuntimeError, KeyboardInterrupt])
+def test_the_settings_of_the_process_are_back_after_nested_blocks(error, capfd):
+    before = settings()
+    caught = suppress(RuntimeError, KeyboardInterrupt)
+    with caught, quiet(), silent(logs=logging.WARNING, prints=True):
+        with silent(logs=logging.ERROR), quiet():
+            assert logging.root.manager.disable == logging.ERROR
+        assert logging.root.manager.disable == logging.WARNING
+        assert os.fstat(2).st_ino != before[-1]
+        assert sys.stdout is not before[0]
+        if error:
+            raise error
     assert settings() == before
-    assert logging.root.manager.disable == level
-    os.write(2, b"native\n")
-    assert capfd.readouterr().err == "native\n"
+
+
+def test_logs_that_the_program_has_disabled_stay_so():
+    logging.disable(logging.ERROR)
+    try:
+        with silent(logs=logging.WARNING):
+            assert logging.root.manager.disable == logging.ERROR
+        assert logging.root.manager.disable == logging.ERROR
+    finally:
+        logging.disable(logging.NOTSET)
 
 
 def test_who_does_not_ask_for_it_redirects_no_prints():

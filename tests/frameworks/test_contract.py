@@ -96,7 +96,7 @@ def test_the_code_passes_the_arguments_as_they_were_given(
     expected = copy_outputs(net(*args, **kwargs) if framework != "mxnet" else net(x, x * 3))
     ran = []
     for label, snippet in ways.code.items():
-        if label not in ways.unavailable and "io binding" not in label:
+        if label not in ways.unavailable:
             exec(IMPORTS + snippet, names)
             found = copy_outputs(names["y"])["output"].values()[0]
             assert np.allclose(found, expected["output"].values()[0], atol=1e-5), label

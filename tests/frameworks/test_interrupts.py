@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 
 import d2lhybrid as d2l
-from d2lhybrid.core import output
 from d2lhybrid.errors import ClaimError
 from d2lhybrid.frameworks import known
 from d2lhybrid.frameworks.jax.private import is_tracing
@@ -195,7 +194,7 @@ def settings():
     """Those of the process that a verb may switch meanwhile."""
     drawn = random.getstate(), np.random.get_state(legacy=False)
     said = sys.stdout, sys.stderr, os.fstat(2).st_ino, [*warnings.filters]
-    logs = logging.root.manager.disable, logging.root.level, len(output._log_levels)
+    logs = logging.root.manager.disable, logging.root.level
     return repr(drawn), said, logs, sys.getprofile(), gc.isenabled(), d2l.Benchmark._open
 
 

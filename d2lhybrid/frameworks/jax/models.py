@@ -7,7 +7,15 @@ from typing import Any
 import jax
 
 from d2lhybrid.frameworks.cautions import in_training_mode, on_other_devices
-from d2lhybrid.frameworks.jax.modules import flax, inference, is_module, pure, trained_layers
+from d2lhybrid.frameworks.jax import private
+from d2lhybrid.frameworks.jax.modules import (
+    flax,
+    inference,
+    is_jitted,
+    is_module,
+    pure,
+    trained_layers,
+)
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs
 
 
@@ -25,15 +33,14 @@ def classes() -> tuple[tuple[type, ...], tuple[type, ...]]:
     return ((nnx.Pytree,), ()) if nnx else ((), ())  # whose constructors create all weights
 
 
-def spare(args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
-    """Copies of the arrays: a function may donate its arguments, which deletes them."""
-    copied: tuple[Args, Kwargs] = jax.tree.map(_copy, (args, kwargs))
-    return copied
-
-
 def infer(model: Function, args: Args, kwargs: Kwargs) -> Any:
-    args, kwargs = spare(args, kwargs)
+    # Of copies, because the model may donate its arguments, which deletes them.
+    args, kwargs = jax.tree.map(_copy, (args, kwargs))
     return inference(model)(*args, **kwargs)
+
+
+def donates(function: Function) -> bool:
+    return is_jitted(function) and private.donates(function)
 
 
 def warnings(model: Function, args: Args, kwargs: Kwargs) -> Iterable[str]:

@@ -27,7 +27,7 @@ from d2lhybrid.frameworks.jax.modules import (
 )
 from d2lhybrid.frameworks.jax.stages import LAYOUT
 from d2lhybrid.frameworks.overhead import BEFORE_CALLS, BEFORE_SECONDS
-from d2lhybrid.frameworks.variant import DeferredBuild, Function, TrainingStep
+from d2lhybrid.frameworks.variant import Function
 from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
 
 apart = defaults.apart  # JAX keeps all programs in one cache
@@ -42,23 +42,10 @@ _OURS = os.path.dirname(__file__) + os.sep
 
 def is_compiled(function: Function) -> bool:
     """Was it, or something in it, compiled, or does it name ``jit`` itself?"""
-    return bool(_compiled_in(function)) or any(map(is_jit, callables_in(function)))
-
-
-def _compiled_in(function: Function) -> list[Any]:
-    """The compiled functions that it may call, be they compiled ahead of time."""
-    return [
-        part
+    return any(
+        is_jitted(part) or is_jit(part) or isinstance(part, jax.stages.Compiled)
         for part in callables_in(function)
-        if is_jitted(part) or isinstance(part, jax.stages.Compiled)
-    ]
-
-
-def donates(function: Function) -> bool:
-    """Does it, or something that it calls? What we build keeps the arguments that it gets."""
-    if isinstance(function, DeferredBuild | TrainingStep):
-        return False
-    return any(map(private.donates, _compiled_in(function)))
+    )
 
 
 def switched_off() -> str:
@@ -69,9 +56,8 @@ def hint(error: Exception) -> str:
     """What to write if compiled code needs the value of an argument, or if an array is gone."""
     if "deleted or donated" in str(error):
         return _(
-            "An earlier call has donated this array, which deletes it. Compile the function that "
-            "donates outside the one that calls it, where d2lhybrid can see it, or pass it a copy "
-            "of the array."
+            "An earlier call has donated this array, which deletes it. Compile the function "
+            "without donation, or let it make the arrays that it donates."
         )
     needs_value = jax.errors.ConcretizationTypeError, jax.errors.TracerIntegerConversionError
     if not isinstance(error, needs_value):

@@ -27,7 +27,7 @@ import numpy
 from d2lhybrid.core.errors import MissingPackageError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.output import silent
-from d2lhybrid.core.toolchain import import_uninterrupted, install_command
+from d2lhybrid.core.toolchain import install_command
 
 
 def _in1d(first: Any, second: Any, **options: Any) -> Any:
@@ -182,13 +182,11 @@ def import_mxnet() -> ModuleType:
         _load_cuda_11()
         with silent():  # warnings of distutils and invalid escapes, which no user can fix
             try:
-                import_uninterrupted("mxnet")
+                mxnet = import_module("mxnet")
             except (ImportError, OSError, RuntimeError) as error:
                 raise MissingPackageError(_why(error)) from error
-            finally:  # also if an interrupt, which waited for the import, is raised now
-                if "mxnet" in sys.modules:
-                    _patch_imported(sys.modules["mxnet"])
-        return sys.modules["mxnet"]
+            _patch_imported(mxnet)
+        return mxnet
 
 
 def _patch_imported(mxnet: Any) -> None:

@@ -10,6 +10,7 @@ from d2lhybrid.frameworks.mxnet.device import is_numpy, semantics
 from d2lhybrid.frameworks.mxnet.modules import bind_positional
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs
 
+donates = defaults.donates
 snapshot = defaults.snapshot
 warnings = defaults.warnings
 

@@ -4,7 +4,6 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from d2lhybrid.core.toolchain import import_uninterrupted
 from d2lhybrid.frameworks.base import Framework
 
 
@@ -16,7 +15,7 @@ def _import() -> Any:
     """
     with suppress(ImportError):
         import_module("triton")
-    return import_uninterrupted("tensorflow")
+    return import_module("tensorflow")
 
 
 FRAMEWORK = Framework(
@@ -38,7 +37,6 @@ FRAMEWORK = Framework(
     converter="tf.convert_to_tensor",
     inference="net(x, training=False)",
     busy_bound=3.9,
-    survives_interrupts=False,  # its native code breaks, and the process may end
 )
 
 if TYPE_CHECKING:

@@ -1,6 +1,7 @@
 """A model that TensorFlow's converter writes for LiteRT, another runtime, which runs on the CPU."""
 
 import os
+from importlib import import_module
 from itertools import filterfalse
 from typing import Any
 
@@ -10,7 +11,7 @@ import tensorflow as tf
 from d2lhybrid.core.errors import ArgumentError, CannotBuildError, brief
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.output import quiet
-from d2lhybrid.core.toolchain import import_uninterrupted, why_not_installed
+from d2lhybrid.core.toolchain import why_not_installed
 from d2lhybrid.core.usage import described
 from d2lhybrid.frameworks.tensorflow import device
 from d2lhybrid.frameworks.variant import Args, DeferredBuild, Function, Kwargs
@@ -40,7 +41,7 @@ def build(trace: Function, args: Args, kwargs: Kwargs) -> DeferredBuild:
 
     def load(converted: tuple[bytes, Any]) -> Function:
         content, structure = converted
-        package: Any = import_uninterrupted("ai_edge_litert.interpreter")
+        package: Any = import_module("ai_edge_litert.interpreter")
         with quiet():
             interpreter = package.Interpreter(model_content=content, num_threads=threads())
             interpreter.allocate_tensors()

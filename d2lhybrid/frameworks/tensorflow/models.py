@@ -6,12 +6,15 @@ from typing import Any
 
 import tensorflow as tf
 
+from d2lhybrid.frameworks import defaults
 from d2lhybrid.frameworks.cautions import called_for_training, on_other_devices
 from d2lhybrid.frameworks.failures import quiet
 from d2lhybrid.frameworks.state import leaving_attributes
 from d2lhybrid.frameworks.tensorflow import private
 from d2lhybrid.frameworks.tensorflow.modules import MODULES, SEEDS, VARIABLES, inference, put_back
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs
+
+donates = defaults.donates
 
 
 def classes() -> tuple[tuple[type, ...], tuple[type, ...]]:

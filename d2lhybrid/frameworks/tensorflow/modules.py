@@ -150,10 +150,7 @@ _eager_before = False  # what the user had set before the first of them
 
 @contextmanager
 def eagerly() -> Iterator[None]:
-    """Run every tf.function as Python code, in all threads, until the last block has ended.
-
-    Some models enter this at every call, so it does less than ``core.output.SharedContext``.
-    """
+    """Run every tf.function as Python code, in all threads, until the last block has ended."""
     global _blocks, _eager_before
     counted = False
     try:

@@ -42,7 +42,7 @@ from d2lhybrid.graphs.graph import Graph
 hint = defaults.hint
 limit_reached = defaults.limit_reached
 switched_off = defaults.switched_off
-# To read what XLA makes of a trace takes one more compilation, in which no limit interrupts it.
+# To read what XLA makes of a trace takes one more compilation, which nothing interrupts.
 _LONGEST_XLA_SECONDS = 0.3  # of a first call, tracing included
 _LONGEST_TYPE = 80  # letters of an argument's type or value
 _MOST_CALLS = 100  # of which the quickest says what comes before compiled code

@@ -14,7 +14,7 @@ import torch
 
 from d2lhybrid.core.errors import ArgumentError, CannotBuildError
 from d2lhybrid.core.i18n import gettext as _, sentences
-from d2lhybrid.core.toolchain import require, why_not_installed
+from d2lhybrid.core.toolchain import why_not_installed
 from d2lhybrid.core.usage import described
 from d2lhybrid.frameworks.torch import export, private
 from d2lhybrid.frameworks.torch.compiler import INDUCTOR
@@ -114,21 +114,6 @@ def aotinductor(net: Any, args: Args, kwargs: Kwargs) -> DeferredBuild:
     return DeferredBuild(build, load, _require_loads, INDUCTOR)
 
 
-def aotinductor_boxed(net: Any, args: Args, kwargs: Kwargs) -> DeferredBuild:
-    """The same package by its loader, without the Python that ``AOTICompiledModel`` runs a call."""
-
-    def build() -> Folder:
-        program = _export(net, args, kwargs)
-        _require_one_input_and_output(program)
-        return _compile(program)
-
-    def load(folder: Folder) -> Function:
-        run = export.load_package(folder.path).loader.boxed_run
-        return Checked(lambda x: run([x])[0], args, kwargs)
-
-    return DeferredBuild(build, load, _require_loads, INDUCTOR)
-
-
 def no_onnxruntime() -> str:
     """Why ONNX Runtime can't be used, with what installs it; empty if it can."""
     return why_not_installed(("onnxruntime", "onnxscript"), "onnx")
@@ -175,41 +160,6 @@ def onnxruntime(net: Any, args: Args, kwargs: Kwargs) -> DeferredBuild:
     return DeferredBuild(build, load)
 
 
-def onnxruntime_bound(net: Any, args: Args, kwargs: Kwargs) -> DeferredBuild:
-    """A session of ONNX Runtime that reads and writes tensors which stay where they are."""
-
-    def build() -> OnnxFile:
-        program = _export(net, args, kwargs)
-        _require_one_input_and_output(program)
-        return OnnxFile(program, args, kwargs)
-
-    def load(folder: Folder) -> Function:
-        (x,) = args
-        return Checked(BoundSession(folder, x, net(x)), args, kwargs)
-
-    return DeferredBuild(build, load)
-
-
-class BoundSession:
-    """A session with as many threads as PyTorch, bound to a tensor for x and one for y."""
-
-    def __init__(self, folder: Folder, x: torch.Tensor, y: torch.Tensor) -> None:
-        """`x` and `y`: an example of each, which are copied."""
-        self._session = export.open_session(folder.path, torch.get_num_threads())
-        self._x, self._y = (tensor.detach().clone().contiguous() for tensor in (x, y))
-        self._binding = self._session.io_binding()
-        share = require("onnxruntime", "onnx").OrtValue.ortvalue_from_numpy
-        (given,), (result,) = self._session.get_inputs(), self._session.get_outputs()
-        self._binding.bind_ortvalue_input(given.name, share(self._x.numpy()))
-        self._binding.bind_ortvalue_output(result.name, share(self._y.numpy()))
-
-    def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        """The output in a new tensor: the next call writes over the one that is bound."""
-        self._x.copy_(x)
-        self._session.run_with_iobinding(self._binding)
-        return self._y.clone()
-
-
 def _export(net: Any, args: Args, kwargs: Kwargs) -> Any:
     """The program that ``torch.export`` makes of a call."""
     with torch.no_grad():
@@ -228,12 +178,6 @@ def _require_cpu(*tensors: Iterable[Any]) -> None:
     devices = {str(getattr(tensor, "device", "cpu")) for tensor in chain(*tensors)}
     if devices - {"cpu"}:
         raise CannotBuildError(_("it only supports models on the CPU"))
-
-
-def _require_one_input_and_output(program: Any) -> None:
-    signature = program.graph_signature
-    if (len(signature.user_inputs), len(signature.user_outputs)) != (1, 1):
-        raise CannotBuildError(_("it only supports models with one input and one output"))
 
 
 def _require_loads(folder: Folder) -> None:

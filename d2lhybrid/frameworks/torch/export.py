@@ -22,7 +22,7 @@ from d2lhybrid.core.i18n import general, gettext as _
 from d2lhybrid.core.output import silent
 from d2lhybrid.core.pytree import TreeSpec
 from d2lhybrid.core.subprocesses import is_own, run_python, status
-from d2lhybrid.core.toolchain import INDUCTOR, find_compiler, no_compiler, require
+from d2lhybrid.core.toolchain import USUAL_CXX, find_compiler, no_compiler, require
 from d2lhybrid.frameworks.copies import copied
 from d2lhybrid.frameworks.failures import quiet, require_runs
 from d2lhybrid.frameworks.formats import ExampleCall
@@ -32,7 +32,7 @@ from d2lhybrid.frameworks.torch.models import evaluating
 from d2lhybrid.frameworks.torch.private import APART, is_compiled_in_place, original
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs
 
-no_inductor = partial(no_compiler, "C++", INDUCTOR)
+no_inductor = partial(no_compiler, "C++", USUAL_CXX)  # Inductor calls that one
 
 
 def eager(model: Any) -> Any:
@@ -236,7 +236,7 @@ def compile_ahead(program: Any, folder: Path) -> None:
     Raises:
         CompilerMissingError: There is none; Inductor's own search ends in an error without advice.
     """
-    find_compiler("C++", INDUCTOR)
+    find_compiler("C++", USUAL_CXX)
     with TemporaryDirectory(dir=folder) as working, silent(), torch.no_grad():
         whole = Path(working, "whole.pt2")
         with torch._inductor.config.patch({"aot_inductor.output_path": working}):

@@ -7,9 +7,12 @@ from typing import Any
 
 import torch
 
+from d2lhybrid.frameworks import defaults
 from d2lhybrid.frameworks.cautions import in_training_mode
 from d2lhybrid.frameworks.torch.parts import trained_layers
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs
+
+donates = defaults.donates
 
 
 def classes() -> tuple[tuple[type, ...], tuple[type, ...]]:

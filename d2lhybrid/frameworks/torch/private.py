@@ -69,13 +69,15 @@ def compile_options(model: Any) -> dict[str, Any] | None:
         context = getclosurevars(model).nonlocals.get("self")
     if type(context).__name__ != "OptimizeContext":  # but one that switches TorchDynamo off, say
         return None
-    return {
+    options = {
         "backend": torch._dynamo.eval_frame.innermost_backend(context.callback),
         "nopython": context.fullgraph,
         "dynamic": context._dynamic,
         "guard_filter_fn": getattr(context._hooks, "guard_filter_fn", None),
-        "isolate_recompiles": context._isolate_recompiles_id >= 0,
     }
+    if APART:  # an older PyTorch has no such option
+        options["isolate_recompiles"] = context._isolate_recompiles_id >= 0
+    return options
 
 
 def compile_with(model: Any, options: Mapping[str, Any]) -> Any:

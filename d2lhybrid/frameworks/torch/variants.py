@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import torch
@@ -50,13 +49,6 @@ _ONNX_OF_SEVERAL = f"""{_ONNX_SESSION}names = [given.name for given in session.g
 arrays = [tensor.numpy() for tensor in ({{tensors}})]
 [y] = session.run(None, dict(zip(names, arrays)))
 y = torch.from_numpy(y)"""
-_ONNX_BOUND = f"""{_ONNX_SESSION}y = torch.empty_like(net({{passed}}))
-binding = session.io_binding()
-shared = onnxruntime.OrtValue.ortvalue_from_numpy
-binding.bind_ortvalue_input(session.get_inputs()[0].name, shared({{tensors}}.numpy()))
-binding.bind_ortvalue_output(session.get_outputs()[0].name, shared(y.numpy()))
-session.run_with_iobinding(binding)
-y = y.clone()"""
 
 
 def variants(
@@ -87,20 +79,12 @@ def variants(
         ways["onnxruntime"] = Variant(session, onnx, role="runtime")
     if not include_expert:
         return _filled(ways, written)
-    loader = no_inductor() or ahead.aotinductor_boxed(net, args, kwargs)
-    bound = ahead.no_onnxruntime() or ahead.onnxruntime_bound(net, args, kwargs)
     dynamic = {name: value for name, value in options.items() if name == "dynamic"}
     ways |= {
-        "aotinductor boxed": Variant(
-            unfit or loader, _PACKAGE + "[y] = fast.loader.boxed_run([{tensors}])", explained=net
-        ),
-        "onnxruntime io binding": Variant(unfit or bound, _ONNX_BOUND, role="runtime"),
         "torch.compile max-autotune": _compiled(net, **dynamic, mode="max-autotune"),
-        "torch.compile skip guards": _skip_guards(net, args, kwargs, dynamic),
         **_functions(net, dynamic),
         "eager, with gradients": Variant(net, "y = net({passed})"),
     }
-
     return _filled(ways, written)
 
 
@@ -172,25 +156,13 @@ def _reduce_overhead(net: Any, options: Kwargs) -> Variant:
     return replace(way, run=N_("it needs CUDA graphs, and there is no CUDA device"))
 
 
-def _skip_guards(net: Any, args: Args, kwargs: Kwargs, options: Kwargs) -> Variant:
-    """torch.compile without the check whether a program fits; we look at the arguments alone."""
-    by_hand = '{{"guard_filter_fn": torch.compiler.skip_all_guards_unsafe}}'
-    code = f"fast = torch.compile(net, options={by_hand})\n{_RUN}"
-    skip = getattr(torch.compiler, "skip_all_guards_unsafe", None)
-    if skip is None:
-        return Variant(N_("this version of PyTorch cannot skip guards"), code)
-    only = partial(ahead.Checked, args=args, kwargs=kwargs)
-    way = _compiled(net, only, **options, options={"guard_filter_fn": skip})
-    return replace(way, code=code)
-
-
-def _compiled(net: Function, wrap: Function = lambda run: run, **options: Any) -> Variant:
+def _compiled(net: Function, **options: Any) -> Variant:
     """torch.compile with these options, unless it needs a compiler that is not there."""
     given = "".join(f", {name}={value!r}" for name, value in options.items())
 
     def build() -> WithCompilerNote:
         before = private.graphs_made()
-        run = wrap(private.without_gradients(compiled(net, **options)))
+        run = private.without_gradients(compiled(net, **options))
 
         def note() -> str:
             has_made_none = private.APART and private.graphs_made() == before
