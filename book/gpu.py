@@ -24,8 +24,8 @@ SECONDS = 300.0  # for a framework to import, to wake its devices and to compute
 _PROBE = """
 import json, sys
 from d2lhybrid.frameworks import get
-tensors = get(sys.argv[1])
-print(json.dumps({device: tensors.compute_on(device) for device in tensors.devices()}))
+room = get(sys.argv[1]).device
+print(json.dumps({device: room.compute_on(device) for device in room.devices()}))
 """
 
 

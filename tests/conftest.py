@@ -124,9 +124,11 @@ def gpu_for_torch(tmp_path):
         (folder / "sitecustomize.py").write_text(
             "import sys\n"
             "if sys.orig_argv[-1] == 'torch':  # the process that asks PyTorch for its devices\n"
-            "    from d2lhybrid.frameworks.torch import PyTorch\n"
-            "    PyTorch.devices = lambda self: ['cpu', 'cuda:0']\n"
-            f"    PyTorch.compute_on = lambda self, device: {result}\n"
+            "    from types import SimpleNamespace\n"
+            "    from d2lhybrid.frameworks.torch import FRAMEWORK\n"
+            "    FRAMEWORK.device = SimpleNamespace(\n"
+            f"        devices=lambda: ['cpu', 'cuda:0'], compute_on=lambda device: {result}\n"
+            "    )\n"
         )
         path = os.pathsep.join([str(folder), str(ROOT)])
         # Bytecode of a file is taken for another one's that is as long and of the same second.

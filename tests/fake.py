@@ -4,7 +4,10 @@ from collections import deque
 from itertools import count
 
 import numpy as np
-from test_fake_framework import Toy
+from toy import device
+
+from d2lhybrid.frameworks import defaults
+from d2lhybrid.frameworks.base import Framework
 
 
 class Machine:
@@ -32,6 +35,21 @@ class Machine:
         return call
 
 
+class Fake:
+    """Modules of a framework that a test makes up: what it leaves out is the toy's, or a default.
+
+    It stands for those that are named when it is made.
+    """
+
+    def __init__(self, name, *parts):
+        self.framework = Framework(name, name, folder="toy")
+        for part in parts:
+            setattr(self.framework, part, self)
+
+    def __getattr__(self, name):
+        return getattr(device if hasattr(device, name) else defaults, name)
+
+
 class Array:
     """What a call on the simulated accelerator returns."""
 
@@ -39,16 +57,15 @@ class Array:
 Array.__module__ = "gpu"
 
 
-class Gpu(Toy):
+class Gpu(Fake):
     """An accelerator of that machine: calls queue their work and return before it is done.
 
     Launching costs the host time, and so does a wait that finds work still going on (`wake`) or
     none (`wait`). The queue holds `depth` pieces of work; who launches into a full one waits.
     """
 
-    name = display = "gpu"
-
     def __init__(self, machine, launch, wait=0.0, wake=0.0, depth=1000, events=True):
+        super().__init__("gpu", "device")
         self.machine, self.launch = machine, launch
         self.wait_cost, self.wake, self.events = wait, wake, events
         self.ends: deque[float] = deque(maxlen=depth)  # of the latest pieces of work
@@ -78,23 +95,27 @@ class Gpu(Toy):
         m.now = self.free_at + self.wake if self.free_at > m.now else m.now
         m.now += self.wait_cost
 
-    def start_events(self):
+    def wait_for(self, output):
+        self.synchronize()
+
+    def start_clock(self):
         if not self.events:
             return None
-        return max(self.free_at, self.machine.now)  # when the device comes to the event
+        started = max(self.free_at, self.machine.now)  # when the device comes to the event
 
-    def device_seconds(self, started):
-        end = self.free_at
-        self.synchronize()
-        return end - started
+        def seconds():
+            end = self.free_at
+            self.synchronize()
+            return end - started
+
+        return seconds
 
 
-class Compiler(Toy):
+class Compiler(Fake):
     """A framework of that machine that compiles, and counts its programs."""
 
-    name = display = "compiler"
-
     def __init__(self, machine):
+        super().__init__("compiler", "compiler")
         self.machine, self.programs = machine, 0
 
     def programs_compiled(self):

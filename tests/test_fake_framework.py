@@ -1,131 +1,29 @@
-"""A framework in one class goes through everything: nothing else in the package knows of it.
+"""A framework in one folder goes through everything: nothing else in the package knows of it.
 
-This file is the example for the next framework. It has no graphs, and the package says so.
+The folder, ``toy``, is the example for the next framework. It has no graphs, and the package says
+so.
 """
 
+from contextlib import nullcontext
 from dataclasses import make_dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from toy import FRAMEWORK, Affine, Array, Descent
 
 import d2lhybrid
 from d2lhybrid import frameworks
-from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.errors import ArgumentError, D2LHybridError
-from d2lhybrid.frameworks.base import Framework, require_trainable
-from d2lhybrid.frameworks.formats import Format
-from d2lhybrid.frameworks.variant import DeferredBuild, TrainingStep, Variant
+from d2lhybrid.frameworks import defaults
+from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.graphs.explanation import Explanation, Finding
-
-
-class Array(np.ndarray):
-    """A tensor of the framework."""
-
-
-class Affine:
-    """A model of the framework."""
-
-    def __init__(self, factor, shift=0.0):
-        self.factor, self.shift = factor, shift
-
-    def __call__(self, x, *, scale=1.0):
-        return (x * self.factor + self.shift) * scale
-
-
-class SavedAffine(Format):
-    """A model as its two numbers."""
-
-    name = "toy"
-
-    def write(self, example, folder):
-        np.save(folder / "model.npy", [example.model.factor, example.model.shift])
-        return {}
-
-    def read(self, folder, options):
-        return Affine(*map(float, np.load(folder / "model.npy")))
-
-
-class Descent:
-    """An optimizer of the framework."""
-
-    def __init__(self, rate):
-        self.rate = rate
-
-
-class Toy(Framework):
-    """The framework: name, tensors, variants, a step of training, a format, what it explains."""
-
-    name, display = __name__, "Toy Framework"
-    formats = {"toy": SavedAffine()}  # noqa: RUF012 nobody writes to it
-    waited = 0
-
-    def version(self):
-        return "4.2"
-
-    def devices(self):
-        return ["cpu"]
-
-    def compute_on(self, device):
-        return float((np.ones((2, 2)) @ np.ones((2, 2))).sum())
-
-    def synchronize(self):
-        self.waited += 1
-
-    def thread_count(self):
-        return 3
-
-    def accelerators(self):
-        return ["Toy Chip"]
-
-    def is_tensor(self, obj):
-        return isinstance(obj, Array)
-
-    def to_host(self, tensor):
-        return HostArray.of(np.array(tensor))
-
-    def from_host(self, raw, options):
-        return raw.array.view(Array)
-
-    def variants(self, net, args, kwargs, *, include_expert, compiler_options):
-        self.asked = include_expert, compiler_options
-
-        def build():
-            return lambda x, scale=1.0: x * (net.factor * scale) + net.shift * scale
-
-        return {
-            "eager": Variant(net, "y = net(x)"),
-            "fused": Variant(DeferredBuild(build), "y = fuse(net)(x)"),
-            "on chip": Variant("there is no chip"),
-        }
-
-    def training(self, net, loss, optimizer, args, kwargs, target):
-        classes = {"Affine": Affine}, optimizer, {"Descent": Descent}
-        require_trainable(net, *classes, "Descent(0.1)")
-
-        def make():
-            copied = Affine(net.factor, net.shift)
-
-            def step():
-                output = copied(*args, **kwargs)
-                copied.shift -= optimizer.rate * float((output - target).mean())
-                return loss(output, target).mean()
-
-            return TrainingStep(step, lambda losses: np.array(losses).view(Array))
-
-        return {"eager": Variant(DeferredBuild(make)), "again": Variant(DeferredBuild(make))}
-
-    def explain(self, model, args, kwargs):
-        return Explanation(
-            f"{self.display} {self.version()}", type(model).__name__, 0, graph_count=1
-        )
 
 
 @pytest.fixture
 def toy():
-    framework = Toy()
-    frameworks.register(framework)
-    yield framework
-    frameworks.unregister(framework)
+    with frameworks.registered(FRAMEWORK) as framework:
+        yield framework
 
 
 @pytest.fixture
@@ -133,16 +31,17 @@ def model(toy):
     return Affine(2.0, 1.0), np.ones((1, 3), np.float32).view(Array)
 
 
-def test_measure_waits_for_it_and_the_report_says_its_name(toy, model):
+def test_measure_waits_for_it_and_the_report_says_its_name(toy, model, monkeypatch):
     pair = make_dataclass("Pair", "x")(model[1])
-    assert frameworks.framework_of([{"a": model[1]}]) is frameworks.get(__name__) is toy
+    assert frameworks.framework_of([{"a": model[1]}]) is frameworks.get("toy") is toy
     assert frameworks.framework_of(pair) is toy
-    tree = make_dataclass("Tree", ["root"], namespace={"__module__": __name__})(None)
+    tree = make_dataclass("Tree", ["root"], namespace={"__module__": "toy"})(None)
     tree.root = tree
     assert frameworks.framework_of(tree) is toy
-    toy.waited = 0
+    waited = []
+    monkeypatch.setattr(toy.device, "wait_for", waited.append)
     text = str(d2lhybrid.measure(*model, time_limit=0.1))
-    assert toy.waited > 3
+    assert len(waited) > 3
     assert "Toy Framework 4.2" in text
     assert "Toy Framework: 3 threads" in text
     assert "Toy Chip" in text
@@ -208,14 +107,14 @@ def test_an_accelerator_may_round_and_a_wrong_answer_is_still_refused(toy, monke
     }
     few = {"float32": Network(4, np.asarray), "TF32": Network(4)}
     assert (compared(right)[0], compared(few)[0]) == (["TF32"], ["float32"])  # as from a CPU
-    monkeypatch.setattr(toy, "is_accelerated", lambda tensor: True)
+    monkeypatch.setattr(toy.device, "is_accelerated", lambda tensor: True)
     assert compared(right | wrong) == (list(right), list(wrong))
     assert compared(few)[0] == list(few)
 
 
 def test_the_numbers_in_a_tuple_are_not_taken_for_models(toy, monkeypatch):
     kept, owned = [], []
-    monkeypatch.setattr(toy, "snapshot", lambda parts: kept.append(parts) or ())
+    monkeypatch.setattr(toy.models, "snapshot", lambda parts: kept.append(parts) or ())
     monkeypatch.setattr(toy, "owns", lambda packages: bool(owned.append(packages)))
     numbers = tuple(range(10_000))
     d2lhybrid.measure(sum, numbers, time_limit=0.01)
@@ -225,7 +124,7 @@ def test_the_numbers_in_a_tuple_are_not_taken_for_models(toy, monkeypatch):
 
 def test_the_models_of_variants_that_were_joined_are_all_left_as_they_were(toy, monkeypatch):
     kept = []
-    monkeypatch.setattr(toy, "snapshot", lambda parts: kept.append(parts) or ())
+    monkeypatch.setattr(toy.models, "snapshot", lambda parts: kept.append(parts) or ())
     nets = [Affine(float(factor)) for factor in range(3)]
     ways = d2lhybrid.variants(nets[0], np.ones(1).view(Array))
     for net in nets[1:]:
@@ -237,7 +136,11 @@ def test_the_models_of_variants_that_were_joined_are_all_left_as_they_were(toy, 
     assert [sum(one is net for one in kept[0]) for net in nets] == [1, 1, 1]
 
 
-def test_options_of_variants_reach_them_from_a_sweep(toy, model):
+def test_options_of_variants_reach_them_from_a_sweep(toy, model, monkeypatch):
+    asked, variants = [], toy.variants.variants
+    monkeypatch.setattr(
+        toy.variants, "variants", lambda *given: asked.append(given[3:]) or variants(*given)
+    )
     options = {
         "all": True,
         "compiler_options": {"mode": "fast"},
@@ -247,12 +150,12 @@ def test_options_of_variants_reach_them_from_a_sweep(toy, model):
     }
     s = d2lhybrid.sweep(lambda n: model, [3, 4], only=["fused"], **options)
     assert [list(point) for point in s.comparisons] == [["fused"]] * 2
-    assert (toy.asked, s.comparisons[1].seed) == ((True, {"mode": "fast"}), 7)
+    assert (asked[-1], s.comparisons[1].seed) == ((True, {"mode": "fast"}), 7)
 
 
 def test_what_it_explains_and_what_it_has_not(model):
     assert str(d2lhybrid.explain(*model)).startswith("Affine (Toy Framework 4.2)")
-    with pytest.raises(D2LHybridError, match=r"graph supports\. Received: Toy Framework"):
+    with pytest.raises(D2LHybridError, match="Toy Framework records as a graph"):
         d2lhybrid.graph(*model)
 
 
@@ -264,8 +167,10 @@ class Compiler:
 
     def __init__(self, toy, monkeypatch, model, compiles):
         self.model, self.compiles, self.calls, self.programs = model, compiles, 0, 0
-        monkeypatch.setattr(toy, "programs_compiled", lambda: self.programs)
-        monkeypatch.setattr(toy, "compiled_again", self.compiled_again)
+        compiler = {"programs_compiled": lambda: self.programs}
+        why = {"compiled_again": self.compiled_again, "apart": lambda *call: nullcontext()}
+        for name, functions in {"compiler": compiler, "why": why}.items():
+            monkeypatch.setattr(toy, name, SimpleNamespace(**{**vars(defaults), **functions}))
         self.call = lambda x: self.called(x)
 
     def called(self, x):
@@ -292,7 +197,8 @@ def test_a_second_call_that_compiles_again(toy, model, monkeypatch, compiles, re
     function = Compiler(toy, monkeypatch, model[0], compiles)
     found = d2lhybrid.explain(function.call, model[1])
     assert (found.compiled_again and found.compiled_again.reason, function.calls) == (reason, calls)
-    monkeypatch.setattr(toy, "apart", lambda: None)  # so it would change what the user has compiled
+    # There is no block for it, so it would change what the user has compiled.
+    monkeypatch.setattr(toy.why, "apart", lambda *call: None)
     assert d2lhybrid.explain(function.call, model[1]).compiled_again is None
     assert function.calls == calls
 
@@ -304,7 +210,7 @@ def test_a_call_that_fails_or_is_refused_is_not_asked_whether_it_compiles_again(
     assert d2lhybrid.explain(function.call, model[1]).compiled_again is None
     assert function.calls == 1
     refused = Explanation("Toy", "f", 0, 0, unsupported=(Finding("no"),))
-    monkeypatch.setattr(toy, "explain", lambda *asked: refused)
+    monkeypatch.setattr(toy.explain, "explain", lambda *asked: refused)
     assert d2lhybrid.explain(function.call, model[1]) == refused
     assert function.calls == 1
 
@@ -326,13 +232,17 @@ def test_it_saves_and_loads_a_model(model, tmp_path, monkeypatch):
     monkeypatch.setattr("d2lhybrid.artifacts.save.verify_in_subprocess", lambda folder: "")
     net, x = model
     artifact = d2lhybrid.save(net, tmp_path / "affine", x)
-    assert (artifact.manifest.framework, artifact.manifest.format) == (__name__, "toy")
+    assert (artifact.manifest.framework, artifact.manifest.format) == ("toy", "toy")
     assert np.array_equal(d2lhybrid.load(tmp_path / "affine")(x), net(x))
     assert d2lhybrid.verify(tmp_path / "affine").answer == "proved"
 
 
-@pytest.mark.parametrize("method", ["training", "explain", "graphs"])
-def test_what_a_framework_lacks_is_said(toy, method):
-    arguments, verb = [None] * (6 if method == "training" else 3), method.removesuffix("s")
-    with pytest.raises(ArgumentError, match=rf"that {verb} supports\. Received: Toy Framework"):
-        getattr(Framework, method)(toy, *arguments)
+def test_what_a_framework_lacks_is_said():
+    bare = Framework("bare", "Bare", folder="json")  # which has none of the modules
+    for verb in ("training", "explain"):
+        with pytest.raises(ArgumentError, match=rf"that {verb} supports\. Received: Bare"):
+            getattr(bare, verb)
+    saves = pytest.raises(ArgumentError, match=r"that save supports\. Received: Bare")
+    with frameworks.registered(bare), saves:
+        frameworks.format_of("bare", "")
+    assert bare.compiler is bare.travel is bare.why is defaults

@@ -124,6 +124,23 @@ def test_importing_and_waiting_load_nothing_heavy_and_are_quick():
     assert float(seconds) < 0.5  # 50 ms on a quiet machine: benchmarks/agreement.py
 
 
+@pytest.mark.parametrize("name", [framework.name for framework in known()])
+def test_waiting_loads_of_a_framework_what_waits_and_of_the_others_nothing(name):
+    code = (
+        "import sys, d2lhybrid; from d2lhybrid.frameworks import get; get(sys.argv[1]).load()\n"
+        "with d2lhybrid.Benchmark(): pass\n"
+        "print(*(name for name in sys.modules if name.startswith('d2lhybrid.')))"
+    )
+    loaded = set(python("-c", code, name).stdout.splitlines()[-1].split())
+    folders = {f"d2lhybrid.frameworks.{framework.name}." for framework in known()}
+    ours = {module for module in loaded if module.startswith(tuple(folders))}
+    own = {f"d2lhybrid.frameworks.{name}.{part}" for part in ("device", "private", "compat")}
+    assert f"d2lhybrid.frameworks.{name}.device" in ours
+    assert ours <= own
+    floors = ("d2lhybrid.graphs", "d2lhybrid.display", "d2lhybrid.experiment", "d2lhybrid.why")
+    assert not {module for module in loaded if module.startswith(floors)}
+
+
 @pytest.mark.parametrize("module", ["d2lhybrid", "d2lhybrid.teaching", "d2lhybrid.errors"])
 def test_every_public_name_loads_and_says_what_it_is(module):
     public = import_module(module)

@@ -57,7 +57,7 @@ os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")  # as in tests/conftest.p
 
 if int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) > 1:
     for framework in frameworks.known():
-        for variable, count in framework.thread_variables(1).items():
+        for variable, count in framework.variables_for_threads(1).items():
             os.environ.setdefault(variable, count)
 
 # No settings that this user has in other programs.

@@ -5,6 +5,8 @@ importing the framework. Nothing outside that folder names the framework. The id
 ``sys.modules`` is that of einops, and that a backend is modules of the same names that of Keras.
 """
 
+from __future__ import annotations
+
 import os
 import pkgutil
 import sys
@@ -12,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -24,8 +26,10 @@ from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import leaves, tensors_in_attributes
 from d2lhybrid.core.usage import kind_of
 from d2lhybrid.frameworks.base import Framework
-from d2lhybrid.frameworks.formats import Format
-from d2lhybrid.frameworks.variant import Args, Kwargs
+
+if TYPE_CHECKING:
+    from d2lhybrid.frameworks.formats import Format
+    from d2lhybrid.frameworks.variant import Args, Kwargs
 
 _known: list[Framework] = []  # no functools.cache, which TorchDynamo warns of
 

@@ -69,9 +69,6 @@ class Framework:
     # other programs held it up: 1.25 times the largest distortion that benchmarks/distortion.py has
     # found (README.md there); of one that isn't known, as much as of any.
     busy_bound: float = BUSY_BOUND
-    # Is each operation that eager code calls compiled, too? Then a program that was compiled in a
-    # call says nothing of whether the function is.
-    compiles_operations: bool = False
 
     def owns(self, packages: Collection[str]) -> bool:
         """Does something whose classes come from these top-level packages belong to it?"""

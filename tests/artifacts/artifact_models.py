@@ -70,12 +70,13 @@ def inputs(framework, batch):
     """The same numbers as a tensor of the framework."""
     raw = HostArray.of(example(batch))
     options = {"device": "cpu", "numpy_semantics": framework == "mxnet numpy"}
-    return (frameworks.get(framework.split()[0]).from_host(raw, options),)
+    return (frameworks.get(framework.split()[0]).device.from_host(raw, options),)
 
 
 def differ(framework, run, given, received):
     """In words, how the model's output differs from the one received; empty if it does not."""
-    tensors = frameworks.get(framework.split()[0])
-    expected = tensors.to_host(tensors.infer(run, given, {}))
+    asked = frameworks.get(framework.split()[0])
+    tensors = asked.device
+    expected = tensors.to_host(asked.models.infer(run, given, {}))
     found = received if isinstance(received, HostArray) else tensors.to_host(received)
     return mismatch({"output": found}, {"output": expected})

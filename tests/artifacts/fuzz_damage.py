@@ -55,13 +55,14 @@ def worker(artifact, through, start, count, seed):
     stored = read(artifact)
     theirs = [e.path for e in stored.manifest.files if not e.path.startswith("example/")]
     ours = ["d2lhybrid.json", *(e.path for e in stored.manifest.files if e.path not in theirs)]
-    tensors, options = frameworks.get(stored.manifest.framework), stored.manifest.options
+    framework, options = frameworks.get(stored.manifest.framework), stored.manifest.options
     recorded = stored.load_inputs(0)
 
     def get(path):
         program = load(path).model if through == "load" else stored.format.read(path, options)
+        tensors = framework.device
         given = tuple(tensors.from_host(raw, options) for raw in recorded)
-        found = leaves(tensors.infer(program, given, {}))
+        found = leaves(framework.models.infer(program, given, {}))
         return [tensors.to_host(leaf).array.tobytes() for _path, leaf in found]
 
     expected = get(artifact)

@@ -90,12 +90,12 @@ def given(framework, array):
 
         is_negative = any(stride < 0 for stride in array.strides)
         return None if is_negative else torch.from_numpy(array)
-    return frameworks.get("mxnet").from_host(HostArray.of(array), {"numpy_semantics": False})
+    return frameworks.get("mxnet").device.from_host(HostArray.of(array), {"numpy_semantics": False})
 
 
 def outcomes(framework, net, run, array, convert=given):
     """Yield the name of each view of an array that applies, and what came of a call with it."""
-    tensors = frameworks.get(framework)
+    tensors, models = frameworks.get(framework).device, frameworks.get(framework).models
     for name, view in VIEWS.items():
         seen = view(array)
         x = None if seen is None else convert(framework, seen)
@@ -103,7 +103,7 @@ def outcomes(framework, net, run, array, convert=given):
             continue
         plain = tensors.from_host(HostArray.of(seen.astype("float32")), {})
         try:
-            expected = tensors.to_host(tensors.infer(net, (plain,), {})).values()
+            expected = tensors.to_host(models.infer(net, (plain,), {})).values()
         except Exception:  # MXNet has no empty arrays, for one
             continue
         try:
@@ -146,7 +146,7 @@ def campaign(framework):
         net = globals()[f"{framework}_net"]()
         x = given(framework, VIEWS[example](array))
         if framework in ("jax", "tensorflow"):
-            x = frameworks.get(framework).from_host(HostArray.of(x), {})
+            x = frameworks.get(framework).device.from_host(HostArray.of(x), {})
         net(x)
         with tempfile.TemporaryDirectory() as folder:
             for name, run, convert in programs(framework, net, x, f"{folder}/saved"):

@@ -4,6 +4,7 @@ import os
 import sys
 
 import pytest
+import toy
 from fake import Compiler, Gpu, Machine
 
 from d2lhybrid import frameworks
@@ -24,8 +25,8 @@ def on_a_gpu(monkeypatch, no_frameworks):
     def make(seed=0, **costs):
         machine = Machine(seed)
         gpu = Gpu(machine, **costs)
-        monkeypatch.setitem(sys.modules, "gpu", sys)
-        monkeypatch.setattr(frameworks, "known", lambda: (gpu,))
+        monkeypatch.setitem(sys.modules, "gpu", toy)
+        monkeypatch.setattr(frameworks, "known", lambda: (gpu.framework,))
         return machine, gpu
 
     return make
@@ -35,8 +36,8 @@ def on_a_gpu(monkeypatch, no_frameworks):
 def compiler(monkeypatch, no_frameworks):
     """A framework that compiles, with a machine of its own; there is no other framework."""
     compiler = Compiler(Machine())
-    monkeypatch.setitem(sys.modules, "compiler", sys)
-    monkeypatch.setattr(frameworks, "known", lambda: (compiler,))
+    monkeypatch.setitem(sys.modules, "compiler", toy)
+    monkeypatch.setattr(frameworks, "known", lambda: (compiler.framework,))
     return compiler
 
 

@@ -12,8 +12,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from fake import Machine
-from test_fake_framework import Toy
+from fake import Fake, Machine
 
 from d2lhybrid.display import progress
 from d2lhybrid.errors import (
@@ -450,15 +449,14 @@ def test_warming_up_goes_on_while_the_times_fall():
     assert found.median == pytest.approx(1e-3, rel=0.01)
 
 
-class Compiling(Toy):
+class Compiling(Fake):
     """A framework whose compiler takes two seconds to start, and keeps programs on the disk."""
 
-    name = display = "compiling"
-
     def __init__(self):
+        super().__init__("compiling", "compiler")
         self.hits, self.folders = 0, []
 
-    def start_compiler(self, function):
+    def start(self, function):
         return ("Compiler", 2.0) if isinstance(function, DeferredBuild) else ("", None)
 
     def disk_cache_hits(self):
@@ -472,8 +470,8 @@ def test_compilers_are_started_before_the_first_row_and_a_program_from_the_disk_
     monkeypatch, tmp_path
 ):
     m, compiling = Machine(), Compiling()
-    monkeypatch.setattr(experiment, "loaded", lambda: (compiling,))
-    monkeypatch.setattr(cold_start, "loaded", lambda: (compiling,))
+    monkeypatch.setattr(experiment, "loaded", lambda: (compiling.framework,))
+    monkeypatch.setattr(cold_start, "loaded", lambda: (compiling.framework,))
 
     def find_on_disk():
         compiling.hits += 1

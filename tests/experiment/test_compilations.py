@@ -1,9 +1,11 @@
 """How many programs each callable compiles, in its first call and in later ones."""
 
+import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import toy
 from by_hand import comparison
 from fake import Gpu
 
@@ -67,6 +69,7 @@ def test_a_second_call_that_is_checked_counts_as_later(compiler):
 def test_calls_that_are_waited_for_one_by_one_count_too(on_a_gpu, monkeypatch):
     machine, gpu = on_a_gpu(launch=5e-6, wait=2e-6, wake=60e-6)
     programs, kernel = 0, gpu.kernel(1e-4)
+    monkeypatch.setattr(gpu.framework, "compiler", gpu)
     monkeypatch.setattr(gpu, "programs_compiled", lambda: programs)
 
     def compiles():
@@ -91,9 +94,8 @@ def test_where_nobody_counts_it_is_not_known(compiler, monkeypatch):
 
     machine = compiler.machine
     gpu = Gpu(machine, launch=5e-6)
-    monkeypatch.setattr(gpu, "name", "sys")  # loaded as well, and counts nothing
-    monkeypatch.setattr(gpu, "owns", lambda packages: "gpu" in packages)
-    monkeypatch.setattr(frameworks, "known", lambda: (compiler, gpu))
+    monkeypatch.setitem(sys.modules, "gpu", toy)  # loaded as well, and counts nothing
+    monkeypatch.setattr(frameworks, "known", lambda: (compiler.framework, gpu.framework))
     array = np.ones(3)
     numpy = machine.function(1e-3, result=array)
     ways = {"numpy": numpy, "kernel": gpu.kernel(1e-3), "elsewhere": Elsewhere()}
@@ -109,7 +111,7 @@ def test_a_measurement_says_what_later_calls_compiled_and_what_is_not_in_it(comp
     steady = measure(compiler.function(1e-3), timer=clock)
     assert "compiled" not in str(steady)
     assert "Starting" not in str(steady)
-    monkeypatch.setattr(compiler, "start_compiler", lambda function: ("Compiler", 2.0))
+    monkeypatch.setattr(compiler, "start", lambda function: ("Compiler", 2.0))
     m = measure(compiler.function(1e-3, again=lambda call: call == 5), timer=clock)
     assert f"The {m.later_calls:,} calls after the first compiled 1 more program." in str(m)
     said = "Its cold start of 2.00 s includes 2.00 s of starting Compiler."

@@ -88,7 +88,7 @@ def test_what_returns_no_tensor_is_waited_for_only_if_it_leaves_work(on_a_gpu, r
 
 def test_a_number_is_not_billed_a_wait_if_the_framework_knows_of_no_work(on_a_gpu, monkeypatch):
     machine, gpu = on_a_gpu(launch=5e-6, wait=150e-6, events=False)
-    monkeypatch.setattr(gpu, "knows_unfinished_work", True, raising=False)
+    monkeypatch.setattr(gpu, "has_unfinished_work", lambda: False)
     ended = [0.0]
 
     def late_unless_it_has_just_waited():  # as where other programs hold the cores

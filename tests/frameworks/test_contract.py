@@ -71,7 +71,7 @@ def test_each_variant_is_written_by_hand_as_its_code_says(framework, tmp_path, m
     expected = copy_outputs(net(x))["output"].values()
     for name, snippet in code.items():
         names = {"net": net, "x": x}
-        for i, layer in enumerate(get(framework).dense_layers(net)):
+        for i, layer in enumerate(get(framework).variants.dense_layers(net)):
             names |= {f"w{i}": layer.weight, f"b{i}": layer.bias}
             if framework == "torch" and name != "NumPy":
                 taken = get("torch").load().from_numpy
@@ -192,7 +192,7 @@ def mxnet_broken(F, x):
 def test_a_planted_cause_is_found_with_its_line_and_has_no_whole_graph(framework):
     function = globals()[f"{framework}_broken"]
     function = import_mxnet().gluon.nn.HybridLambda(function) if framework == "mxnet" else function
-    x = get(framework).from_host(HostArray.of(np.ones(3, np.float32)), {"device": "cpu"})
+    x = get(framework).device.from_host(HostArray.of(np.ones(3, np.float32)), {"device": "cpu"})
     lines = HERE.read_text(encoding="utf-8").splitlines()
     ((number, line),) = [one for one in enumerate(lines, 1) if f"# {framework}: " in one[1]]
     kind = line.rpartition(": ")[2]
@@ -231,9 +231,9 @@ def test_a_whole_model_is_one_graph_and_what_was_compiled_stays(framework):
 
 def programs_made_by(framework, run):
     """How many programs its compilers make in a call; None where the framework doesn't count."""
-    before = get(framework).programs_compiled()
+    before = get(framework).compiler.programs_compiled()
     run()
-    after = get(framework).programs_compiled()
+    after = get(framework).compiler.programs_compiled()
     return None if before is None or after is None else after - before
 
 
@@ -245,18 +245,18 @@ def test_what_is_compiled_is_seen_and_compiles_once(framework):
     assert programs_made_by(framework, lambda: compiled_model(framework)) != 0
     compiled, x = compiled_model(framework)
     assert programs_made_by(framework, lambda: compiled(x)) in (0, None)
-    assert room.compiled_again(lambda: compiled(x)) is None
-    assert room.is_compiled(compiled)
-    assert room.is_compiled(lambda x: compiled(x))
-    assert not room.is_compiled(net)
-    assert not room.is_compiled(lambda x: net(x))
+    assert room.why.compiled_again(lambda: compiled(x)) is None
+    assert room.why.is_compiled(compiled)
+    assert room.why.is_compiled(lambda x: compiled(x))
+    assert not room.why.is_compiled(net)
+    assert not room.why.is_compiled(lambda x: net(x))
 
 
 def test_a_first_call_says_what_it_compiled(framework):
     room, (net, x) = get(framework), MODELS[framework]()
     if framework == "torch":
         room.load().compiler.reset()
-    with room.first_call() as compiled:
+    with room.why.first_call() as compiled:
         fast, _x = compiled_model(framework)  # which calls it
     found = compiled()
     assert found is not None
@@ -265,14 +265,14 @@ def test_a_first_call_says_what_it_compiled(framework):
         assert found.program is None
     else:
         assert found.program.recorded >= found.program.contractions >= 1
-        assert room.eager_operations(found) >= 1
-    assert room.programs_run(lambda: fast(x)) in (1, None)
-    assert not room.programs_run(lambda: net(x))
-    with room.first_call() as compiled:
+        assert room.why.eager_operations(found) >= 1
+    assert room.why.programs_run(lambda: fast(x)) in (1, None)
+    assert not room.why.programs_run(lambda: net(x))
+    with room.why.first_call() as compiled:
         fast(x)
     assert compiled() is None
-    assert room.eager_operation()() is not None
-    before = room.seconds_before(lambda: fast(x))
+    assert room.why.eager_operation()() is not None
+    before = room.why.seconds_before(lambda: fast(x))
     assert before is None or before > 0
 
 

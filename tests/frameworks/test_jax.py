@@ -240,7 +240,7 @@ def test_inference_switches_every_part_and_leaves_the_users_model(method):
 
     rngs = nnx.Rngs(0)
     net = Net(nnx.Dropout(0.5, rngs=rngs), nnx.BatchNorm(3, rngs=rngs))
-    found = get("jax").infer(net.twice if method else net, (X,), {})
+    found = get("jax").models.infer(net.twice if method else net, (X,), {})
     assert np.allclose(found, X * (1 + method), atol=1e-4)
     assert (net.layers[0].deterministic, net.layers[1].use_running_average) == (False, False)
 

@@ -54,9 +54,9 @@ def test_a_loop_is_control_flow():
 
 def test_programs_are_counted_when_they_are_made():
     def compiled_by(call):
-        before = JAX.programs_compiled()
+        before = JAX.compiler.programs_compiled()
         call()
-        return JAX.programs_compiled() - before
+        return JAX.compiler.programs_compiled() - before
 
     fast = jax.jit(lambda x: x * 3)
     assert [compiled_by(lambda: fast(X)) for _turn in range(3)] == [1, 0, 0]
@@ -97,7 +97,7 @@ AGAIN = {
 
 @pytest.mark.parametrize(("run", "reason"), AGAIN.values(), ids=AGAIN)
 def test_a_call_that_compiles_again_has_its_reason_and_its_line(run, reason, caplog, capfd):
-    found = JAX.compiled_again(run)
+    found = JAX.why.compiled_again(run)
     assert found is not None
     assert re.search(reason, found.reason), found.reason
     assert (found.file, found.line > 0) == (__file__, True)
@@ -107,32 +107,32 @@ def test_a_call_that_compiles_again_has_its_reason_and_its_line(run, reason, cap
 
 
 def test_an_explanation_leaves_out_why_a_second_call_compiles_and_compiles_nothing():
-    before = JAX.programs_compiled(), grown._cache_size()
+    before = JAX.compiler.programs_compiled(), grown._cache_size()
     for function in (made_in_the_function, grown, lambda x: grown(x)):
         assert explain(function, X).compiled_again is None
-    assert (JAX.programs_compiled(), grown._cache_size()) == before
+    assert (JAX.compiler.programs_compiled(), grown._cache_size()) == before
 
 
 def test_a_weak_type_is_named():
     fast = jax.jit(lambda x, scale: x * scale)
     scales = iter([2.0, jnp.float32(2), 2.0])
-    found = JAX.compiled_again(lambda: fast(X, next(scales)))
+    found = JAX.why.compiled_again(lambda: fast(X, next(scales)))
     assert "weak_type" in found.reason
-    assert JAX.compiled_again(lambda: fast(X, 2.0)) is None
+    assert JAX.why.compiled_again(lambda: fast(X, 2.0)) is None
 
 
 def test_what_fits_is_not_compiled_again():
     fast = jax.jit(doubled)
     for run in (lambda: fast(X), lambda: doubled(X), lambda: forward(module, X), lambda: 3):
         run()
-        assert JAX.compiled_again(run) is None
+        assert JAX.why.compiled_again(run) is None
 
 
 def test_an_error_while_asking_leaves_nothing_behind():
     listeners = jax._src.monitoring.get_event_duration_listeners
     before = listeners()
     with pytest.raises(ZeroDivisionError):
-        JAX.compiled_again(lambda: 1 / 0)
+        JAX.why.compiled_again(lambda: 1 / 0)
     assert listeners() == before
     assert not jax.config.jax_explain_cache_misses
 
@@ -191,16 +191,16 @@ EAGER = {
 
 @pytest.mark.parametrize("function", COMPILED.values(), ids=COMPILED)
 def test_what_is_compiled_is_seen(function):
-    assert JAX.is_compiled(function)
+    assert JAX.why.is_compiled(function)
 
 
 @pytest.mark.parametrize("function", EAGER.values(), ids=EAGER)
 def test_what_is_not_compiled_is_not(function):
-    assert not JAX.is_compiled(function)
+    assert not JAX.why.is_compiled(function)
 
 
 def first_call(function, *args):
-    with JAX.first_call() as compiled:
+    with JAX.why.first_call() as compiled:
         function(*args)
     return compiled()
 
@@ -240,13 +240,13 @@ FIRST = {
 def test_a_first_call_knows_what_it_has_compiled_and_compiles_nothing_for_it(make, recorded, eager):
     function = make()
     explanation = first_call(function, X)
-    before = JAX.programs_compiled()
+    before = JAX.compiler.programs_compiled()
     program = explanation.program
-    assert JAX.programs_compiled() == before
+    assert JAX.compiler.programs_compiled() == before
     assert (explanation.graph_count, explanation.fallbacks) == (1, ())
-    assert (program.recorded, JAX.eager_operations(explanation)) == (recorded, eager)
+    assert (program.recorded, JAX.why.eager_operations(explanation)) == (recorded, eager)
     assert first_call(function, X) is None
-    assert JAX.programs_run(lambda: function(X))
+    assert JAX.why.programs_run(lambda: function(X))
 
 
 OPERATIONS = {
@@ -270,7 +270,7 @@ def test_eager_code_starts_no_fewer_operations_than_are_said(function):
         with private.watched(run=lambda *_about: started.append(1), compile=lambda *_about: None):
             function(X)
     jitted = variants(function, X).by_name["jit"].run
-    assert 1 <= JAX.eager_operations(first_call(jitted, X)) <= len(started)
+    assert 1 <= JAX.why.eager_operations(first_call(jitted, X)) <= len(started)
 
 
 NOT_COMPILED = {
@@ -286,14 +286,14 @@ NOT_COMPILED = {
 def test_eager_code_compiles_nothing(function):
     jax.clear_caches()  # so that each operation is compiled
     assert first_call(function, X) is None
-    assert JAX.programs_run(lambda: function(X)) == 0
+    assert JAX.why.programs_run(lambda: function(X)) == 0
 
 
 def test_a_transformation_of_compiled_code_is_compiled():
     fast = jax.jit(lambda x: jnp.tanh(x * 2) + 1)
     for transformed in (jax.grad(lambda x: fast(x).sum()), jax.vmap(fast)):
         assert first_call(transformed, X).graph_count >= 1
-        assert JAX.programs_run(lambda transformed=transformed: transformed(X))
+        assert JAX.why.programs_run(lambda transformed=transformed: transformed(X))
 
 
 def test_what_runs_beside_compiled_code_is_said():
@@ -315,7 +315,7 @@ def test_a_callback_is_code_in_python():
     fast = jax.jit(printed)
     (found,) = first_call(fast, X).fallbacks
     assert found.file == __file__
-    assert JAX.programs_run(lambda: fast(X))
+    assert JAX.why.programs_run(lambda: fast(X))
 
 
 def test_what_is_computed_while_compiling_and_what_is_copied_is_counted():
@@ -335,22 +335,22 @@ def test_switched_off_or_not_reached_no_compiled_code_runs():
     def never(x):
         return fast(x) if x.ndim > 5 else x + 1
 
-    assert JAX.programs_run(lambda: never(X)) == 0
-    assert JAX.why_not_compiled(never) == "This call doesn't reach what is compiled: <lambda>."
+    assert JAX.why.programs_run(lambda: never(X)) == 0
+    assert JAX.why.why_not_compiled(never) == "This call doesn't reach what is compiled: <lambda>."
     with jax.disable_jit():
-        assert JAX.programs_run(lambda: fast(X)) == 0
-        assert JAX.switched_off() == "jax_disable_jit"
-    assert JAX.programs_run(lambda: np.ones(3).sum()) is None
+        assert JAX.why.programs_run(lambda: fast(X)) == 0
+        assert JAX.why.switched_off() == "jax_disable_jit"
+    assert JAX.why.programs_run(lambda: np.ones(3).sum()) is None
 
 
 def test_a_watch_ends_with_an_error_and_hears_one_thread_alone():
     names = [(jax._src.pjit, "_run_python_pjit"), (jax._src.interpreters.pxla, LOWER)]
     before = [getattr(module, name) for module, name in names]
-    with pytest.raises(StopIteration), JAX.first_call():
+    with pytest.raises(StopIteration), JAX.why.first_call():
         raise StopIteration
     assert [getattr(module, name) for module, name in names] == before
     assert jax._src.api._post_hook_state.value is None
-    with JAX.first_call() as compiled, ThreadPoolExecutor(1) as pool:
+    with JAX.why.first_call() as compiled, ThreadPoolExecutor(1) as pool:
         pool.submit(jax.jit(lambda x: x * 3), X).result()
     assert compiled() is None
 
@@ -362,11 +362,11 @@ jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 from d2lhybrid.frameworks import get
 from d2lhybrid.frameworks.jax import private
 JAX = get("jax")
-JAX.disk_cache_hits()
-with JAX.first_call() as compiled:
+JAX.compiler.disk_cache_hits()
+with JAX.why.first_call() as compiled:
     jax.jit(lambda x: jnp.tanh(x * 2) + 1)(jnp.ones(8))
 program = compiled().program
-print(JAX.disk_cache_hits() > 0, program.recorded, program.steps)
+print(JAX.compiler.disk_cache_hits() > 0, program.recorded, program.steps)
 """
 
 
@@ -391,16 +391,16 @@ ENTERED = {
 @pytest.mark.parametrize("run", ENTERED.values(), ids=ENTERED)
 def test_what_comes_before_a_program_is_known_and_compiles_nothing_of_the_users(run):
     run()
-    assert JAX.seconds_before(run) > 0
-    before = JAX.programs_compiled()
+    assert JAX.why.seconds_before(run) > 0
+    before = JAX.compiler.programs_compiled()
     run()
-    assert JAX.programs_compiled() == before
+    assert JAX.compiler.programs_compiled() == before
 
 
 def test_what_comes_before_several_programs_or_none_is_not_known():
     for run in (lambda: FAST(ADD(X, X)), lambda: X + 1):
         run()
-        assert JAX.seconds_before(run) is None
+        assert JAX.why.seconds_before(run) is None
 
 
 def test_python_before_the_program_counts_and_python_after_it_does_not():
@@ -411,7 +411,7 @@ def test_python_before_the_program_counts_and_python_after_it_does_not():
         return result
 
     run()
-    assert 0.02 < JAX.seconds_before(run) < 0.04
+    assert 0.02 < JAX.why.seconds_before(run) < 0.04
 
 
 def test_what_comes_before_compiled_code_has_the_conversion_of_arguments_in_it():
@@ -423,13 +423,13 @@ def test_what_comes_before_compiled_code_has_the_conversion_of_arguments_in_it()
 
     arrays = [jnp.asarray(array) for array in batch]
     converting()
-    assert JAX.seconds_before(converting) > 2 * JAX.seconds_before(lambda: sums(arrays))
+    assert JAX.why.seconds_before(converting) > 2 * JAX.why.seconds_before(lambda: sums(arrays))
 
 
 def hint_of(function, *args):
     with pytest.raises((TypeError, jax.errors.ConcretizationTypeError)) as raised:
         jax.jit(function)(*args)
-    return JAX.hint(raised.value)
+    return JAX.why.hint(raised.value)
 
 
 def test_the_hint_for_an_if_on_an_array_does_not_make_it_static():
@@ -472,5 +472,5 @@ def test_blocks_that_are_compiled_one_by_one_have_a_graph_each():
     assert (report.compilations, report.graph_count, len(report.fallbacks)) == (1, 2, 1)
     assert [graph.model for graph in report.graphs()] == ["__call__"] * 2
     for whole in (jax.jit(lambda x: net(x)), variants(net, X).by_name["jit"].explained):
-        report = get("jax").explain(whole, (X,), {})
+        report = get("jax").explain.explain(whole, (X,), {})
         assert (report.graph_count, report.fallbacks) == (1, ())

@@ -238,7 +238,9 @@ def test_the_steps_of_its_library_are_contractions_as_well():
 
 
 def test_each_contraction_is_an_operation_that_it_has():
-    stages, known = get("mxnet").import_part("stages"), mx.operator.get_all_registered_operators()
+    from d2lhybrid.frameworks.mxnet import stages
+
+    known = mx.operator.get_all_registered_operators()
     assert {*stages.CONTRACTIONS, *stages.CONTROL_FLOW}.issubset(known)
 
 
@@ -248,30 +250,30 @@ def test_what_is_compiled_is_seen_also_from_outside():
     plain.add(net)
     around = lambda x: net(x) + 1  # noqa: E731
     for model in (net, plain, around):
-        assert not framework.is_compiled(model)
+        assert not framework.why.is_compiled(model)
     net.hybridize(static_alloc=True, static_shape=True)
     for model in (net, plain, around):
-        assert framework.is_compiled(model)
+        assert framework.why.is_compiled(model)
     net.hybridize(False)
     for layer in net:
         layer.hybridize()
-    assert framework.is_compiled(net)
-    assert not framework.is_compiled(len)
+    assert framework.why.is_compiled(net)
+    assert not framework.why.is_compiled(len)
 
 
 def test_a_first_call_knows_the_graphs_that_it_compiles():
     framework, (net, x) = get("mxnet"), mxnet_model()
     net.hybridize()
-    with framework.first_call() as compiled:
+    with framework.why.first_call() as compiled:
         net(x)
     found = compiled()
     assert (found.graph_count, found.program.recorded) == (1, explain(net, x).program.recorded)
-    with framework.first_call() as compiled:
+    with framework.why.first_call() as compiled:
         net(x)
     assert compiled() is None
-    assert framework.programs_run(lambda: net(x))
+    assert framework.why.programs_run(lambda: net(x))
     net.hybridize(False)
-    assert not framework.programs_run(lambda: net(x))
+    assert not framework.why.programs_run(lambda: net(x))
 
 
 def test_what_comes_before_a_graph_includes_converting():
@@ -284,9 +286,9 @@ def test_what_comes_before_a_graph_includes_converting():
         return net(mx.np.array(given))
 
     converting(array)
-    slow = framework.seconds_before(lambda: converting(array))
-    assert slow > 10 * framework.seconds_before(lambda: net(x))
-    assert framework.seconds_before(lambda: x + 1) is None
+    slow = framework.why.seconds_before(lambda: converting(array))
+    assert slow > 10 * framework.why.seconds_before(lambda: net(x))
+    assert framework.why.seconds_before(lambda: x + 1) is None
 
 
 def test_layers_that_are_hybridized_one_by_one():
@@ -373,7 +375,7 @@ def replacing_a_layer():
 )
 def test_why_a_call_compiles_again(plant):
     function, x, reason = plant()
-    found = get("mxnet").compiled_again(lambda: function(x))
+    found = get("mxnet").why.compiled_again(lambda: function(x))
     assert reason in found.reason
     assert found.file == __file__
     assert linecache.getline(found.file, found.line).endswith("# planted\n")

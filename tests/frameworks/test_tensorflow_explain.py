@@ -148,7 +148,7 @@ class Trained(tf.keras.Sequential):
     ],
 )
 def test_what_is_compiled(function, expected):
-    assert TENSORFLOW.is_compiled(function) is expected
+    assert TENSORFLOW.why.is_compiled(function) is expected
 
 
 def test_a_network_that_was_trained_is_not_compiled():
@@ -156,7 +156,7 @@ def test_a_network_that_was_trained_is_not_compiled():
     net.compile(loss="mse")
     net.fit(X, tf.ones((2, 1)), verbose=0)
     net.predict(X, verbose=0)
-    assert not TENSORFLOW.is_compiled(net)
+    assert not TENSORFLOW.why.is_compiled(net)
 
 
 def test_a_function_that_calls_compiled_ones_has_their_graphs_and_traces_none():
@@ -170,7 +170,9 @@ def test_a_function_that_calls_compiled_ones_has_their_graphs_and_traces_none():
     kinds = [{node.operation for node in one.stages[0].operations} for one in report.graphs()]
     assert kinds == [{"Mul", "Identity"}, {"RealDiv", "Identity"}] * 2
     assert [f.experimental_get_tracing_count() for f in (doubled, halved)] == counts
-    TENSORFLOW.explain(wrapper, (tf.ones(7),), {})  # of a shape that the user has not compiled
+    TENSORFLOW.explain.explain(
+        wrapper, (tf.ones(7),), {}
+    )  # of a shape that the user has not compiled
     assert doubled.experimental_get_tracing_count() == counts[0]
 
 

@@ -75,23 +75,23 @@ def shape_below_a_signature():
 )
 def test_a_planted_compilation_has_its_cause(make, reason, traces):
     run = make()
-    found = TENSORFLOW.compiled_again(run)
+    found = TENSORFLOW.why.compiled_again(run)
     assert found.reason.startswith(reason)
     assert found.file == __file__
-    before = TENSORFLOW.programs_compiled()
+    before = TENSORFLOW.compiler.programs_compiled()
     run()
-    assert TENSORFLOW.programs_compiled() - before == traces
+    assert TENSORFLOW.compiler.programs_compiled() - before == traces
 
 
 def test_the_latest_of_the_nearest_traces_is_compared():
     run = python_number()
     for _turn in range(5):
         run()
-    assert TENSORFLOW.compiled_again(run).reason.endswith("now 6, before 5")
+    assert TENSORFLOW.why.compiled_again(run).reason.endswith("now 6, before 5")
 
 
 def test_a_compilation_has_the_line_of_the_call():
-    found = TENSORFLOW.compiled_again(made_anew())
+    found = TENSORFLOW.why.compiled_again(made_anew())
     assert Path(__file__).read_text(encoding="utf-8").splitlines()[found.line - 1].endswith("makes")
 
 
@@ -107,7 +107,7 @@ def test_a_second_call_that_compiles_nothing_has_no_cause():
         lambda: net(x),
         lambda: 3,
     ):
-        assert TENSORFLOW.compiled_again(run) is None
+        assert TENSORFLOW.why.compiled_again(run) is None
 
 
 def test_an_error_in_the_call_leaves_tensorflow_as_it_was():
@@ -115,7 +115,7 @@ def test_an_error_in_the_call_leaves_tensorflow_as_it_was():
     concrete = tf.function(lambda x: x).get_concrete_function(X)
     method = type(concrete)._call_flat
     with pytest.raises(ZeroDivisionError):
-        TENSORFLOW.compiled_again(lambda: 1 / 0)
+        TENSORFLOW.why.compiled_again(lambda: 1 / 0)
     assert isinstance(concrete, call_flat)
     assert type(concrete)._call_flat is method
 
@@ -139,35 +139,35 @@ def test_two_threads_that_ask_leave_tensorflow_as_it_was():
 def test_a_function_in_a_trace_is_part_of_it():
     inner = tf.function(lambda x: x * 2)
     outer = tf.function(lambda x: inner(x) + inner(x[0]))
-    before = TENSORFLOW.programs_compiled()
+    before = TENSORFLOW.compiler.programs_compiled()
     outer(X)
-    assert TENSORFLOW.programs_compiled() == before + 1
+    assert TENSORFLOW.compiler.programs_compiled() == before + 1
 
 
 def test_without_the_callbacks_traces_are_not_counted(monkeypatch):
     monkeypatch.setattr(private, "trace_callbacks", lambda: None)
-    assert TENSORFLOW.programs_compiled() is None
+    assert TENSORFLOW.compiler.programs_compiled() is None
 
 
 def test_integers_that_xla_takes_as_data_are_no_cause():
     embed, ids = by_xla(lambda x, ids: tf.gather(x, ids)), count()
     table = tf.ones((9, 3))
-    assert TENSORFLOW.compiled_again(lambda: embed(table, tf.constant([next(ids)]))) is None
+    assert TENSORFLOW.why.compiled_again(lambda: embed(table, tf.constant([next(ids)]))) is None
 
 
 def test_what_keras_compiles_for_its_data_is_not_the_users():
     net, x = tensorflow_model()
     net.predict(x, verbose=0)
-    before = TENSORFLOW.programs_compiled()
-    assert TENSORFLOW.compiled_again(lambda: net.predict(x, verbose=0)) is None
-    assert TENSORFLOW.programs_compiled() == before
+    before = TENSORFLOW.compiler.programs_compiled()
+    assert TENSORFLOW.why.compiled_again(lambda: net.predict(x, verbose=0)) is None
+    assert TENSORFLOW.compiler.programs_compiled() == before
 
 
 # The first call
 
 
 def first_call(run):
-    with TENSORFLOW.first_call() as compiled:
+    with TENSORFLOW.why.first_call() as compiled:
         run()
     return compiled()
 
@@ -201,7 +201,7 @@ def test_each_of_several_traces_has_the_graph_that_grappler_made_of_it():
 
     found = first_call(run)
     assert (found.graph_count, found.compilations) == (2, 2)
-    assert TENSORFLOW.programs_run(run) == 4
+    assert TENSORFLOW.why.programs_run(run) == 4
     kinds = [{node.operation for node in one.stages[-1].operations} for one in found.graphs()]
     assert ["Sin" in of_one for of_one in kinds] == [True, False]
     assert ["MatMul" in of_one for of_one in kinds] == [False, True]
@@ -239,9 +239,9 @@ def test_to_build_a_variant_is_no_call_of_it(name):
     net, x = tensorflow_model()
     net(x)
     way = variants(net, x, all=True)[name]
-    before = TENSORFLOW.programs_compiled()
+    before = TENSORFLOW.compiler.programs_compiled()
     assert first_call(lambda: way(x)).graph_count == 1
-    assert TENSORFLOW.programs_compiled() == before + 1
+    assert TENSORFLOW.compiler.programs_compiled() == before + 1
 
 
 def test_a_trace_of_another_thread_is_not_of_this_call():
@@ -296,7 +296,7 @@ def test_in_a_fresh_process_a_first_call_says_the_same():
 import numpy as np, tensorflow as tf
 from d2lhybrid.frameworks import get
 fast = tf.function(lambda x: tf.sin(x) * 2)
-with get("tensorflow").first_call() as compiled:
+with get("tensorflow").why.first_call() as compiled:
     fast(np.ones(3, "float32"))
 print(compiled().graph_count)
 """
@@ -319,17 +319,17 @@ def doubled():
 
 
 def test_a_trace_that_is_called_is_compiled_code(doubled):
-    assert TENSORFLOW.programs_run(lambda: doubled(X))
-    assert TENSORFLOW.programs_run(lambda: doubled(X))
-    assert TENSORFLOW.programs_run(lambda: doubled.get_concrete_function(X)(X))
+    assert TENSORFLOW.why.programs_run(lambda: doubled(X))
+    assert TENSORFLOW.why.programs_run(lambda: doubled(X))
+    assert TENSORFLOW.why.programs_run(lambda: doubled.get_concrete_function(X)(X))
     net, x = tensorflow_model()
-    assert not TENSORFLOW.programs_run(lambda: net(x))
-    assert TENSORFLOW.programs_run(lambda: net.predict(x, verbose=0))
+    assert not TENSORFLOW.why.programs_run(lambda: net(x))
+    assert TENSORFLOW.why.programs_run(lambda: net.predict(x, verbose=0))
 
 
 def test_functions_that_run_eagerly_are_not_compiled(doubled, run_eagerly):
-    assert not TENSORFLOW.programs_run(lambda: doubled(X))
-    said = TENSORFLOW.why_not_compiled(lambda x: doubled(x))
+    assert not TENSORFLOW.why.programs_run(lambda: doubled(X))
+    said = TENSORFLOW.why.why_not_compiled(lambda x: doubled(x))
     assert "tf.config.run_functions_eagerly(True)" in said
 
 
@@ -341,17 +341,17 @@ def test_what_is_compiled_and_never_called_is_named():
     def run(x):
         return step(x) if x is None else x * 2
 
-    assert not TENSORFLOW.programs_run(lambda: run(X))
-    assert TENSORFLOW.why_not_compiled(run).endswith("tf.function has compiled: step.")
-    assert TENSORFLOW.why_not_compiled(lambda x: x * 2) == ""
+    assert not TENSORFLOW.why.programs_run(lambda: run(X))
+    assert TENSORFLOW.why.why_not_compiled(run).endswith("tf.function has compiled: step.")
+    assert TENSORFLOW.why.why_not_compiled(lambda x: x * 2) == ""
 
 
 def test_a_model_that_keras_has_compiled_runs_as_it_is_when_it_is_called():
     net, x = tensorflow_model()
-    assert TENSORFLOW.why_not_compiled(net) == ""
+    assert TENSORFLOW.why.why_not_compiled(net) == ""
     net.compile(loss="mse")
-    assert not TENSORFLOW.programs_run(lambda: net(x))
-    assert "fit, evaluate and predict" in TENSORFLOW.why_not_compiled(net)
+    assert not TENSORFLOW.why.programs_run(lambda: net(x))
+    assert "fit, evaluate and predict" in TENSORFLOW.why.why_not_compiled(net)
 
 
 def seconds_of(run):
@@ -368,7 +368,7 @@ def before(function, *tensors):
         return function(*tensors)
 
     run()
-    return TENSORFLOW.seconds_before(run), seconds_of(run)
+    return TENSORFLOW.why.seconds_before(run), seconds_of(run)
 
 
 def test_what_comes_before_compiled_code_does_not_grow_with_its_work(doubled):
@@ -402,7 +402,7 @@ def test_predict_makes_a_dataset_which_is_not_compiled(doubled):
 
 
 def test_a_call_without_compiled_code_has_nothing_before_it(doubled):
-    assert TENSORFLOW.seconds_before(lambda: X * 2) is None
+    assert TENSORFLOW.why.seconds_before(lambda: X * 2) is None
 
 
 @pytest.mark.parametrize("options", [{}, {"jit_compile": True}], ids=["graph", "XLA"])
@@ -416,12 +416,12 @@ def test_entering_is_timed_with_a_trace_that_is_compiled_as_the_users(
     function = tf.function(net, **options)
     function = function.get_concrete_function(x) if as_trace else function
     function(x)
-    before, asked = TENSORFLOW.programs_compiled(), []
+    before, asked = TENSORFLOW.compiler.programs_compiled(), []
     is_by_xla = modules.is_by_xla
     monkeypatch.setattr(why, "is_by_xla", lambda one: asked.append(is_by_xla(one)) or asked[-1])
-    assert TENSORFLOW.seconds_before(lambda: function(x)) > 0
+    assert TENSORFLOW.why.seconds_before(lambda: function(x)) > 0
     assert asked == [bool(options)]
-    assert TENSORFLOW.programs_compiled() == before + 1
+    assert TENSORFLOW.compiler.programs_compiled() == before + 1
 
 
 def dispatched(run):
@@ -479,5 +479,5 @@ def layers(*made):
 def test_eager_operations_are_no_more_than_tensorflow_starts(function, shape):
     signature = None if shape is None else [tf.TensorSpec(shape)]
     compiled = tf.function(lambda x: function(x), input_signature=signature)
-    said = TENSORFLOW.eager_operations(first_call(lambda: compiled(X)))
+    said = TENSORFLOW.why.eager_operations(first_call(lambda: compiled(X)))
     assert 0 < said <= dispatched(lambda: function(X))

@@ -27,7 +27,7 @@ from jax._src import xla_bridge; from tensorflow.python.eager import context
 with Benchmark(): pass
 woken = xla_bridge.backends_are_initialized(), context.context()._initialized
 ours = {key: os.environ.get(key) for name in sys.argv[1:] for key in get(name).environment}
-print(json.dumps([[one.compute_on(one.devices()[0]) for one in found], woken, ours]))
+print(json.dumps([[one.device.compute_on(one.device.devices()[0]) for one in found], woken, ours]))
 """
 OURS = {key: value for name in NAMES for key, value in get(name).environment.items()}
 
@@ -50,23 +50,23 @@ def adapter(request):
 def test_version_devices_and_what_is_known_without_an_accelerator(adapter):
     assert adapter in loaded()
     assert adapter.version()[0].isdigit()
-    devices = adapter.devices()
+    device = adapter.device
+    devices = device.devices()
     assert "cpu" in devices[0].lower()
-    assert [adapter.compute_on(device) for device in devices] == [8.0] * len(devices)
+    assert [device.compute_on(name) for name in devices] == [8.0] * len(devices)
     if len(devices) == 1:
-        adapter.reset_peak_memory()
-        assert (adapter.start_events(), adapter.peak_memory_bytes()) == (None, None)
-        assert adapter.device_seconds(None) is None
+        device.reset_peak_memory()
+        assert (device.start_clock(), device.peak_memory_bytes()) == (None, None)
 
 
 def test_outputs_become_copies_outside_the_framework(adapter):
     raw = HostArray.of(numpy.arange(6, dtype="float32").reshape(2, 3))
-    tensor = adapter.from_host(raw, {})
-    assert adapter.is_tensor(tensor)
-    again = adapter.to_host(tensor)
+    tensor = adapter.device.from_host(raw, {})
+    assert adapter.device.is_tensor(tensor)
+    again = adapter.device.to_host(tensor)
     assert (again.dtype, again.array.tolist()) == ("float32", raw.array.tolist())
     again.array[0, 0] = 7  # a copy, and one that can be written
-    assert adapter.to_host(tensor).array[0, 0] == 0
+    assert adapter.device.to_host(tensor).array[0, 0] == 0
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # torch's, of its young layouts
@@ -78,9 +78,9 @@ def test_sparse_and_small_outputs():
     bfloat16 = torch.tensor([1.5]).bfloat16(), tf.constant([1.5], tf.bfloat16)
     for tensor in (*bfloat16, jax.numpy.array([1.5], "bfloat16")):
         adapter = framework_of(tensor)
-        raw = adapter.to_host(tensor)
+        raw = adapter.device.to_host(tensor)
         assert (raw.dtype, raw.values().tolist()) == ("bfloat16", [1.5])
-        assert adapter.from_host(raw, {}).dtype == tensor.dtype
+        assert adapter.device.from_host(raw, {}).dtype == tensor.dtype
     dense = numpy.array([[0.0, 2.0], [0.0, 0.0]], dtype="float32")
     tensor = torch.tensor(dense)
     for value in (
@@ -89,8 +89,8 @@ def test_sparse_and_small_outputs():
         *(tf.sparse.from_dense(dense), tf.ragged.constant([[0.0, 2.0], [0.0]])),
         jax.numpy.array(dense, "float8_e4m3fn"),
     ):
-        assert numpy.array_equal(framework_of(value).to_host(value).values(), dense)
-    key = get("jax").to_host(jax.random.key(7))
+        assert numpy.array_equal(framework_of(value).device.to_host(value).values(), dense)
+    key = get("jax").device.to_host(jax.random.key(7))
     assert (key.dtype, key.array.tolist()) == ("uint32", [0, 7])
 
 
@@ -147,7 +147,7 @@ def test_waiting_for_jax_waits_for_what_it_has_been_given():
     import jax
 
     x, work = jax.numpy.ones((700, 700)), jax.jit(lambda x: [x @ x @ x @ x @ x])
-    for wait in (get("jax").wait_for, lambda _output: work(x) and synchronize()) * 3:
+    for wait in (get("jax").device.wait_for, lambda _output: work(x) and synchronize()) * 3:
         output = work(x)
         wait(output)
         assert output[0].is_ready()

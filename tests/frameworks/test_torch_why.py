@@ -31,7 +31,7 @@ def _forgotten():
 
 
 def graphs_made():
-    return PYTORCH.programs_compiled()
+    return PYTORCH.compiler.programs_compiled()
 
 
 # Steps of which kinds.
@@ -227,14 +227,14 @@ NOT_COMPILED |= {"object": Calling(plain), "method": Calling(plain).run, "held":
 
 
 def test_what_is_compiled_is_seen_also_from_outside():
-    assert [name for name, one in ARE_COMPILED.items() if not PYTORCH.is_compiled(one)] == []
-    assert [name for name, one in NOT_COMPILED.items() if PYTORCH.is_compiled(one)] == []
+    assert [name for name, one in ARE_COMPILED.items() if not PYTORCH.why.is_compiled(one)] == []
+    assert [name for name, one in NOT_COMPILED.items() if PYTORCH.why.is_compiled(one)] == []
 
 
 def test_what_has_an_answer_to_everything_or_is_torchscript_is_not_compiled():
     script = torch.jit.script(MLP)
     for function in (Mock(), sum, script):
-        assert not PYTORCH.is_compiled(function)
+        assert not PYTORCH.why.is_compiled(function)
     assert "torch.jit.script" in explain(script, X).unsupported[0].reason
 
 
@@ -243,7 +243,7 @@ def test_what_has_an_answer_to_everything_or_is_torchscript_is_not_compiled():
 
 def first_call(function, *args):
     """What the first call compiled, as it is asked for after the call."""
-    with PYTORCH.first_call() as compiled:
+    with PYTORCH.why.first_call() as compiled:
         function(*args)
     return compiled()
 
@@ -269,12 +269,12 @@ def residual_network():
 
 def test_copies_into_another_layout_are_apart_also_if_the_program_is_found_on_the_disk():
     net, x, found = residual_network(), torch.randn(1, 3, 32, 32), []
-    hits = PYTORCH.disk_cache_hits()
+    hits = PYTORCH.compiler.disk_cache_hits()
     for _turn in range(2):
         torch.compiler.reset()
         with torch.no_grad():
             found.append(first_call(torch.compile(net), x))
-    assert PYTORCH.disk_cache_hits() > hits
+    assert PYTORCH.compiler.disk_cache_hits() > hits
     for explanation in found:
         assert (explanation.graph_count, explanation.breaks) == (1, ())
         program = explanation.program
@@ -320,7 +320,7 @@ def test_graphs_of_other_backends_are_counted_but_not_their_steps():
 def test_what_only_runs_and_what_another_thread_compiles_is_nothing():
     assert first_call(chain, X) is None
     fast = torch.compile(lambda x: x + 3)
-    with PYTORCH.first_call():
+    with PYTORCH.why.first_call():
         other = threading.Thread(target=lambda: fast(X))
         with inductor.graphs_noted(lambda *_: None) as graphs:
             other.start()
@@ -360,7 +360,7 @@ def test_asking_what_a_call_compiles_takes_less_than_a_millisecond():
 
 
 def seconds_before(run):
-    return PYTORCH.seconds_before(run)
+    return PYTORCH.why.seconds_before(run)
 
 
 def test_what_comes_before_is_what_python_does_until_the_first_program_begins():
@@ -421,8 +421,8 @@ class Encoder(nn.Module):
 def why_not(function, *args, calls=1):
     for _turn in range(calls):
         function(*args)
-    assert PYTORCH.programs_run(lambda: function(*args)) == 0
-    return PYTORCH.why_not_compiled(function)
+    assert PYTORCH.why.programs_run(lambda: function(*args)) == 0
+    return PYTORCH.why.why_not_compiled(function)
 
 
 def test_what_was_compiled_may_never_be_reached():
@@ -432,7 +432,7 @@ def test_what_was_compiled_may_never_be_reached():
     net.compile(backend="eager")
     assert why_not(net.encode, X) == "Calls don't reach what was compiled, Encoder."
     net(X)
-    assert PYTORCH.programs_run(lambda: net(X))
+    assert PYTORCH.why.programs_run(lambda: net(X))
 
 
 def test_a_hook_that_is_not_compiled_leaves_the_forward_compiled():
@@ -440,7 +440,7 @@ def test_a_hook_that_is_not_compiled_leaves_the_forward_compiled():
     net.register_forward_pre_hook(torch.compiler.disable(lambda module, args: None))
     net.compile(backend="eager")
     net(X)
-    assert PYTORCH.programs_run(lambda: net(X))
+    assert PYTORCH.why.programs_run(lambda: net(X))
 
 
 def test_what_was_given_up_is_said_with_the_reason_and_the_line():
@@ -474,7 +474,7 @@ def test_the_limit_is_said_with_the_line_and_the_last_reason():
 
 
 def test_nothing_is_said_of_what_was_not_compiled():
-    assert PYTORCH.why_not_compiled(chain) == ""
+    assert PYTORCH.why.why_not_compiled(chain) == ""
 
 
 # What is compiled again.
@@ -639,7 +639,7 @@ AGAIN = [
 
 @pytest.mark.parametrize(("make", "reason", "line"), AGAIN)
 def test_why_it_was_compiled_again_is_said_in_the_words_of_pytorch(make, reason, line):
-    finding = PYTORCH.compiled_again(make())
+    finding = PYTORCH.why.compiled_again(make())
     assert re.search(reason, finding.reason), finding
     assert len(finding.reason.splitlines()) == 1
     if line is None:
@@ -679,12 +679,12 @@ def test_an_explanation_says_why_each_call_compiles_a_program():
 
 def test_a_pytorch_that_keeps_all_programs_together_is_not_asked(monkeypatch):
     monkeypatch.setattr(private, "APART", {})
-    assert PYTORCH.apart() is None
+    assert PYTORCH.why.apart() is None
 
 
 def test_nothing_is_said_where_nothing_is_compiled_again():
     for make in (with_the_same_number, lambda: lambda: chain(X), lambda: lambda: fast(X)):
-        assert PYTORCH.compiled_again(make()) is None
+        assert PYTORCH.why.compiled_again(make()) is None
 
 
 def test_a_call_behind_the_limit_compiles_nothing():
@@ -692,7 +692,7 @@ def test_a_call_behind_the_limit_compiles_nothing():
     run = call_with_numbers(range(limit + 20))
     for _turn in range(limit + 1):
         run()
-    assert PYTORCH.compiled_again(run) is None
+    assert PYTORCH.why.compiled_again(run) is None
     explanation = explain(run)
     assert [finding.is_limit for finding in explanation.fallbacks] == [True]
     assert explanation.compiled_again is None
@@ -703,7 +703,7 @@ def test_a_call_runs_eagerly_if_it_fits_no_program_behind_the_limit():
     run = call_with_numbers([*range(limit + 3), 1])
     for _turn in range(limit + 1):
         run()
-    assert [PYTORCH.programs_run(run) for _turn in range(3)] == [0, 0, 1]
+    assert [PYTORCH.why.programs_run(run) for _turn in range(3)] == [0, 0, 1]
 
 
 def test_compilations_are_counted_as_they_come():

@@ -190,8 +190,8 @@ def test_options_come_along():
 def test_a_fresh_process_has_as_many_threads_as_were_asked_for(name):
     code = (
         "import sys; from d2lhybrid.frameworks import get; framework = get(sys.argv[1])\n"
-        "framework.load(); framework.compute_on(framework.devices()[0])\n"
-        "print(framework.thread_count())"
+        "device = framework.device; device.compute_on(device.devices()[0])\n"
+        "print(device.thread_count())"
     )
-    env = {**os.environ, **get(name).thread_variables(1)}
+    env = {**os.environ, **get(name).variables_for_threads(1)}
     assert python("-c", code, name, **env).stdout.strip() == "1"

@@ -100,12 +100,13 @@ def read_here(folder):
     stored = read(folder)
     manifest = stored.manifest
     model = load(folder)  # imports the framework
-    tensors = get(manifest.framework)
+    framework = get(manifest.framework)
+    tensors = framework.device
     recorded = stored.load_inputs(0)
     args, kwargs = manifest.in_spec.unflatten(
         [tensors.from_host(r, manifest.options) for r in recorded]
     )
-    output = tensors.infer(model, args, kwargs)
+    output = framework.models.infer(model, args, kwargs)
     tree, found = tree_flatten(output, tensors.is_tensor, "output")
     received = [tensors.to_host(tensor) for _path, tensor in found]
     wanted = stored.load_outputs(0)

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
-from fake import Machine
-from test_fake_framework import Toy
+import toy
+from fake import Fake, Machine
 
 from d2lhybrid import frameworks
 from d2lhybrid.experiment.compare import compare
@@ -46,13 +46,11 @@ GRAPH = Graph("Xyz", "net", (Stage("", RECORDED, ()), Stage("", STEPS, ())), (),
 WHOLE = Explanation("Xyz", "net", 0, 1, recording=Recording(lambda: (GRAPH,)))
 
 
-class Xyz(Toy):
+class Xyz(Fake):
     """A framework whose compiler answers what the test wants, and notes what it was asked."""
 
-    name = display = "xyz"
-    formats = {}  # noqa: RUF012 nobody writes to it
-
     def __init__(self, machine):
+        super().__init__("xyz", "device", "compiler", "why")
         self.machine, self.asked, self.programs = machine, [], 0
         self.explanation, self.runs, self.again = WHOLE, 1, None
         self.why_not, self.before, self.off = "", 20 * MICRO, ""
@@ -101,11 +99,11 @@ class Xyz(Toy):
 
 @pytest.fixture
 def xyz(monkeypatch):
-    framework = Xyz(Machine())
-    monkeypatch.setitem(sys.modules, "xyz", sys)
-    monkeypatch.setattr(frameworks, "known", lambda: (framework,))
-    monkeypatch.setattr(asking, "perf_counter", framework.machine.clock)
-    return framework
+    xyz = Xyz(Machine())
+    monkeypatch.setitem(sys.modules, "xyz", toy)
+    monkeypatch.setattr(frameworks, "known", lambda: (xyz.framework,))
+    monkeypatch.setattr(asking, "perf_counter", xyz.machine.clock)
+    return xyz
 
 
 def function(xyz, seconds):

@@ -17,7 +17,6 @@ FRAMEWORK = Framework(
     companions=("flax",),
     converter="jax.numpy.asarray",
     busy_bound=9.5,
-    compiles_operations=True,
 )
 
 if TYPE_CHECKING:
