@@ -18,7 +18,7 @@ from d2lhybrid.frameworks.failures import from_error, last_user_frame, quiet, re
 from d2lhybrid.frameworks.jax import private
 from d2lhybrid.frameworks.jax.modules import (
     Whole,
-    callables_in,
+    compiled_in,
     eager,
     is_jitted,
     is_module,
@@ -52,7 +52,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     is_whole = isinstance(model, Whole)
     if is_whole:
         model = model.model
-    jitted = list(filter(is_jitted, callables_in(model)))
+    jitted = compiled_in(model)
     missing = MissingNames()
     compilations = missing.ask(lambda: sum(map(private.compilations, jitted)), 0)
     leaks: tuple[Finding, ...] = ()
@@ -145,7 +145,7 @@ def _programs(model: Any, jaxpr: Any, is_whole: bool = False) -> list[tuple[str,
     """
     parts: list[tuple[str, Any]] = []
     if not is_whole and jitted_behind(model) is None:
-        names = {name_of(part) for part in callables_in(model) if is_jitted(part)}
+        names = set(map(name_of, compiled_in(model)))
         calls = [e.params for e in jaxpr.jaxpr.eqns if e.primitive.name == "jit"]
         parts = [(call["name"], call["jaxpr"]) for call in calls if call["name"] in names]
     return parts or [(name_of(model), jaxpr)]

@@ -20,11 +20,7 @@ from d2lhybrid.frameworks.base import BEFORE_CALLS, BEFORE_SECONDS
 from d2lhybrid.frameworks.failures import last_user_frame, quiet
 from d2lhybrid.frameworks.jax import device, private
 from d2lhybrid.frameworks.jax.explain import VERSION, calls_into_python, made
-from d2lhybrid.frameworks.jax.modules import (
-    callables_in,
-    is_jit,
-    is_jitted,
-)
+from d2lhybrid.frameworks.jax.modules import callables_in, compiled_in, is_jit
 from d2lhybrid.frameworks.jax.stages import LAYOUT
 from d2lhybrid.frameworks.variant import DeferredBuild, Function, TrainingStep
 from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
@@ -44,11 +40,8 @@ def is_compiled(function: Function) -> bool:
 
 def _compiled_in(function: Function) -> list[Any]:
     """The compiled functions that it may call, be they compiled ahead of time."""
-    return [
-        part
-        for part in callables_in(function)
-        if is_jitted(part) or isinstance(part, jax.stages.Compiled)
-    ]
+    ahead = [part for part in callables_in(function) if isinstance(part, jax.stages.Compiled)]
+    return [*compiled_in(function), *ahead]
 
 
 def donates(function: Function) -> bool:
@@ -166,7 +159,7 @@ def programs_run(run: Function) -> int | None:
 
 
 def why_not_compiled(function: Function) -> str:
-    compiled = [name_of(part) for part in callables_in(function) if is_jitted(part)]
+    compiled = [*map(name_of, compiled_in(function))]
     if not compiled:
         return ""
     text = _("This call doesn't reach what is compiled: {names}.")
