@@ -1,6 +1,6 @@
 """What Gluon makes of a block: which blocks become graphs, and what it refuses."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -29,13 +29,11 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     """
     compiled = [getattr(block, "_cached_op", None) for block in modules.blocks_in(model)]
     compilations = sum(program is not None for program in compiled)
-    recorded, refusal = _recorded(model, args, kwargs)
+    call, refusal = _watched(model, args, kwargs)
+    recorded = _recorded(call)
     notes: tuple[str, ...] = ()
-    in_python: list[Finding] = []
+    in_python = [*map(modules.place, modules.each_once(call.in_python))]
     if isinstance(model, gluon.Block):
-        is_graph = _kind_of_graphs(model)
-        entered = modules.down_to(model, is_graph)
-        in_python = [modules.place(block) for block in entered if not is_graph(block)]
         if not (recorded or refusal or isinstance(model, gluon.HybridBlock)):
             notes = (nothing_compiled(_(PLAIN_BLOCK)),)
     elif not (recorded or refusal):
@@ -61,26 +59,20 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
 
 def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
     """The graph of each block that ``explain`` finds to be one, if it can be recorded."""
-    recorded, _refusal = _recorded(model, args, kwargs)
-    return graphs_of(recorded)
+    call, _refusal = _watched(model, args, kwargs)
+    return graphs_of(_recorded(call))
 
 
-def _kind_of_graphs(model: Any) -> Callable[[Any], bool]:
-    """Which blocks of a model count as graphs.
-
-    A function is never one, so that only what is hybridized in it is compiled.
-    """
-    would_be = isinstance(model, gluon.Block) and not modules.is_compiled(model)
-    return modules.can_be_graph if would_be else modules.is_graph
+def _recorded(call: Call) -> list[RecordedBlock]:
+    """What Gluon has recorded of the blocks that were called as graphs, in their order."""
+    called = modules.each_once(call.called)
+    return [call.recorded[id(block)] for block in called if id(block) in call.recorded]
 
 
-def _recorded(
-    model: Any, args: Args, kwargs: Kwargs
-) -> tuple[list[RecordedBlock], Exception | None]:
-    """What Gluon records of the blocks that become graphs in a call, in the order of the call.
+def _watched(model: Any, args: Args, kwargs: Kwargs) -> tuple[Call, Exception | None]:
+    """Watch a call in which each graph is made anew, and how Gluon refuses to make or run one.
 
-    No block has another graph after that than before it. If Gluon refuses to make or run a graph,
-    returns its error as well.
+    No block has another graph after that than before it.
 
     Raises:
         CallFailedError: the call also fails without graphs.
@@ -91,22 +83,23 @@ def _recorded(
             _call(model, *args, **kwargs)
         except Exception as error:
             refusal = error
-    called = modules.each_once(call.called)
     if refusal:
         with modules.eagerly(model):
             require_runs(name_of(model), partial(_call, model), args, kwargs)
-        called = [block for block in called if block is not call.called[-1]]
-    return [call.recorded[id(block)] for block in called if id(block) in call.recorded], refusal
+        call.called = [block for block in call.called if block is not call.called[-1]]
+    return call, refusal
 
 
 @contextmanager
 def _graphs_made_anew(model: Any) -> Iterator[None]:
-    """Remove the graphs of the blocks in it, and make those that ``hybridize()`` would make.
+    """Remove the graphs of the blocks in it; of a block without any, make those that could be.
 
-    The latter only if nothing is hybridized, as ``explain`` says.
+    A function is never a graph, so that only what is hybridized in it is compiled.
     """
-    is_graph, blocks = _kind_of_graphs(model), modules.down_to(model, _kind_of_graphs(model))
-    to_activate = [block for block in blocks if is_graph(block) and not modules.is_graph(block)]
+    to_activate: list[Any] = []
+    if isinstance(model, gluon.Block) and not modules.is_compiled(model):
+        outermost = modules.down_to(model, modules.can_be_graph)
+        to_activate += filter(modules.can_be_graph, outermost)
     for block in modules.blocks_in(model):
         if isinstance(block, gluon.HybridBlock):
             block._clear_cached_op()
