@@ -13,7 +13,7 @@ from d2lhybrid.frameworks import known
 PACKAGE = ROOT / "d2lhybrid"
 HEAVY = (
     *("torch", "tensorflow", "jax", "mxnet", "matplotlib", "pandas", "scipy", "IPython", "tqdm"),
-    *("psutil", "networkx", "onnxruntime", "ai_edge_litert"),
+    *("psutil", "onnxruntime", "ai_edge_litert"),
 )
 # From the top to the bottom. A module imports from its own folder and from the floors below;
 # of the other folders and modules on its floor, only from those that stand in one group with it.

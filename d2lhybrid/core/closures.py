@@ -66,6 +66,15 @@ def attributes_in(function: Any) -> list[Any]:
     return [*{id(value): value for value in found}.values()]
 
 
+def words_in(function: Any) -> set[str]:
+    """The names of globals and attributes in the code of a function, and of those inside it.
+
+    >>> sorted(words_in(lambda model: [model.layer(row) for row in model.rows]))
+    ['layer', 'rows']
+    """
+    return {word for code in _codes(function.__code__) for word in code.co_names}
+
+
 def _around(function: Any) -> dict[str, Any]:
     """What a function takes from around it, by name, as far as it exists."""
     found: dict[str, Any] = {}

@@ -20,7 +20,7 @@ rewritten the compiler computes something else instead (algebraic simplification
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from d2lhybrid.core.i18n import noop as N_
@@ -109,20 +109,53 @@ def _runs(operation: _Operation, evidence: Evidence) -> str:
     """Parts of every kind that it is lowered to run, so it is kept, fused or merged.
 
     If there are enough parts for all equal operations, each of them runs. If there are only enough
-    for one of each group of equal operations, the last that a part may compute does the work of its
-    group, and the others are merged with it.
+    for one of each group of equal operations, one survives, and the others are merged with it.
     """
     if not operation.kinds or not all(operation.matches.values()):
         return ""
-    matches = operation.matches.items()
-    if all(len(parts) >= count_if_all_run(kind, parts, evidence) for kind, parts in matches):
+
+    def are_enough(count_needed: Callable[[str, Sequence[Match], Evidence], int]) -> bool:
+        matches = operation.matches.items()
+        return all(len(parts) >= count_needed(kind, parts, evidence) for kind, parts in matches)
+
+    if are_enough(count_if_all_run):
         return _kept_or_fused(operation, evidence)
-    if all(len(parts) >= count_if_merged(kind, parts, evidence) for kind, parts in matches):
-        may_run = frozenset().union(*(match.candidates for match in operation.all_matches))
-        *_merged, survivor = (name for name in operation.equals if name in may_run)
-        is_survivor = operation.node.name == survivor
+    if are_enough(count_if_merged):
+        is_survivor = operation.node.name == _survivor(operation)
         return _kept_or_fused(operation, evidence) if is_survivor else MERGED
     return ""
+
+
+def _survivor(operation: _Operation) -> str:
+    """The operation that does the work of all equal ones: the last that a part may compute."""
+    may_run = frozenset().union(*(match.candidates for match in operation.all_matches))
+    return [name for name in operation.equals if name in may_run][-1]
+
+
+def _kept_or_fused(operation: _Operation, evidence: Evidence) -> str:
+    """Kept if it is alone in each of its steps, fused if it is alone in none.
+
+    If it is alone in some, it is fused in the others, but only if all of these are certainly its
+    steps. Else it isn't known which of them compute it.
+    """
+    name, matches = operation.node.name, operation.all_matches
+    of_it = [match for match in matches if name in match.candidates] or matches
+    is_alone = {_is_alone(name, match.step, evidence) for match in of_it}
+    if is_alone == {True}:
+        return KEPT
+    is_certain = all(match.candidates == {name} for match in of_it)
+    return FUSED if is_alone == {False} or is_certain else REWRITTEN
+
+
+def _is_alone(name: str, step: Step, evidence: Evidence) -> bool:
+    """Does the step compute this operation and nothing else?
+
+    A note alone doesn't show it: what the compiler moved may bear the name of another operation.
+    So the kind has to be one that the operation is lowered to.
+    """
+    return len(step) == 1 or all(
+        part.origins == {name} and part.kind in evidence.lowered[name] for part in step
+    )
 
 
 def _rewritten(operation: _Operation, evidence: Evidence) -> str:
@@ -181,29 +214,3 @@ def _without_impossible_merges(fates: Mapping[str, str], evidence: Evidence) -> 
     too_many = (running + missing - needed).keys()
     impossible = [name for name in merged if not too_many.isdisjoint(evidence.lowered[name])]
     return {**fates, **dict.fromkeys(impossible, REWRITTEN)}
-
-
-def _kept_or_fused(operation: _Operation, evidence: Evidence) -> str:
-    """Kept if it is alone in its steps, else fused.
-
-    If it is alone in some and not in others, and it isn't certain that all of these are its steps,
-    it is not known which.
-    """
-    name, matches = operation.node.name, operation.all_matches
-    matches = [match for match in matches if name in match.candidates] or matches
-    alone = {_is_alone(name, match.step, evidence) for match in matches}
-    is_certain = all(match.candidates == {name} for match in matches)
-    if len(alone) > 1 and not is_certain:
-        return REWRITTEN
-    return KEPT if alone == {True} else FUSED
-
-
-def _is_alone(name: str, step: Step, evidence: Evidence) -> bool:
-    """Does the step compute this operation and nothing else?
-
-    A note alone doesn't show it: what the compiler moved may bear the name of another operation.
-    So the kind has to be one that the operation is lowered to.
-    """
-    return len(step) == 1 or all(
-        part.origins == {name} and part.kind in evidence.lowered[name] for part in step
-    )

@@ -1,13 +1,11 @@
-"""A graph at each stage of compilation: as a picture, as text, as a NetworkX graph."""
+"""A graph at each stage of compilation: as a picture and as text."""
 
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
-from typing import Any
 
 from d2lhybrid.core.i18n import gettext as _, pad, width
-from d2lhybrid.core.toolchain import require
 from d2lhybrid.display.graph_svg import LARGEST, Box, Panel, svg
 from d2lhybrid.graphs.fates import DROPPED, FATES, FOLDED, FREE, FUSED, KEPT, MERGED, REWRITTEN
 from d2lhybrid.graphs.stages import Node, Stage
@@ -84,19 +82,6 @@ class Graph:
         headline, *lines = repr(self).splitlines()
         panels = [_panel(stage) for stage in self.stages]
         return svg(panels, headline, "\n".join(lines), alone=alone)
-
-    def to_networkx(self, stage: int = 0) -> Any:
-        """One stage, counted from the recorded one, as a ``networkx.DiGraph`` with all node data.
-
-        Raises:
-            MissingPackageError: NetworkX is not installed.
-        """
-        graph = require("networkx", "graphs").DiGraph(title=self.stages[stage].title)
-        for node in self.stages[stage].nodes:
-            parts = tuple(part.kind for part in node.parts)
-            graph.add_node(node.name, operation=node.operation, fate=node.fate, parts=parts)
-            graph.add_edges_from((source, node.name) for source in node.inputs)
-        return graph
 
     def _headline(self) -> str:
         text = _("{model} ({framework}): operations recorded: {recorded}, steps that run: {left}")

@@ -3,7 +3,6 @@
 import os
 import pickle
 import re
-import sys
 import time
 import xml.etree.ElementTree as ET
 from dataclasses import replace
@@ -13,7 +12,7 @@ from threading import Barrier, Thread
 import pytest
 from IPython.core.formatters import DisplayFormatter
 
-from d2lhybrid.errors import ArgumentError, MissingPackageError
+from d2lhybrid.errors import ArgumentError
 from d2lhybrid.graphs import graph as graphs_as_data
 from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
 from d2lhybrid.graphs.fates import decide_fates
@@ -258,19 +257,6 @@ def test_a_notebook_holds_an_image_beside_the_html():
     assert small._repr_svg_() == graph(*SMALL)._repr_svg_()  # which notebooks are compared by
     data, _metadata = formatter.format(large())
     assert set(data) == {"text/plain", "text/html"}
-
-
-def test_networkx(monkeypatch):
-    networkx = pytest.importorskip("networkx")
-    small = graph(*SMALL)
-    found = small.to_networkx()
-    assert isinstance(found, networkx.DiGraph)
-    assert found.nodes["again"] == {"operation": "mul", "fate": "merged", "parts": ()}
-    assert list(found.predecessors("total")) == ["same", "six"]
-    assert set(small.to_networkx(-1)) == {"x", "k", "total"}
-    monkeypatch.setitem(sys.modules, "networkx", None)
-    with pytest.raises(MissingPackageError, match="networkx"):
-        small.to_networkx()
 
 
 def explained(*graphs, compilations=0, **findings):

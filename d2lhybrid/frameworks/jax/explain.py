@@ -1,9 +1,7 @@
 """What JAX makes of a model: the jaxpr that it traces, what it refuses, where tracers leak."""
 
 import gc
-import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,13 +10,12 @@ import jax
 from jax.extend.core import jaxprs_in_params
 
 from d2lhybrid.core.arguments import name_of
-from d2lhybrid.core.errors import CallFailedError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.frameworks.failures import from_error, last_user_frame, quiet, require_runs
 from d2lhybrid.frameworks.jax import private
 from d2lhybrid.frameworks.jax.modules import (
     Whole,
-    callables_in,
+    compiled_in,
     eager,
     is_jitted,
     is_module,
@@ -35,7 +32,6 @@ from d2lhybrid.graphs.hlo import CONTRACTIONS, CONTROL_FLOW
 from d2lhybrid.graphs.stages import Stage
 
 VERSION = f"JAX {jax.__version__}"
-_NO_CHECK = nullcontext()
 # What runs beside the first compiled part of a model, other operations and further parts: so many,
 # or such a part of all operations, is worth a word. An addition around a network is not.
 _MANY_OUTSIDE, _SHARE_OUTSIDE = 3, 0.2
@@ -45,37 +41,25 @@ _CALLBACKS = {"pure_callback", "io_callback", "debug_callback", "debug_print"}
 def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     """Trace a model once for these arguments, apart from its own compilations.
 
-    Twice where tracers leak, because JAX then raises an error in place of the jaxpr. A program of
-    JAX is always whole, so there are no graph breaks. A model that isn't compiled, but calls what
-    is, takes a graph for each of these calls.
+    A program of JAX is always whole, so there are no graph breaks. A model that isn't compiled, but
+    calls what is, takes a graph for each of these calls.
     """
     is_whole = isinstance(model, Whole)
     if is_whole:
         model = model.model
-    jitted = list(filter(is_jitted, callables_in(model)))
+    jitted = compiled_in(model)
     missing = MissingNames()
     compilations = missing.ask(lambda: sum(map(private.compilations, jitted)), 0)
-    leaks: tuple[Finding, ...] = ()
-    is_leak = False
     with kept_attributes(model):  # until it is known what leaks
-        jaxpr, error = _traced(model, args, kwargs, missing.ask(private.leak_check, _NO_CHECK))
-        if error and private.is_leak(error):
-            is_leak, reported = True, missing.ask(partial(private.leaked, error), [])
-            references = [weakref.ref(tracer) for tracer in reported]
-            del reported
-            error = None
-            leaks = tuple(_leaks(references, model))
-    if is_leak:
-        # What has leaked elsewhere is in the way of a second call.
-        with kept_attributes(model), suppress(*[CallFailedError] if leaks else []):
-            jaxpr, error = _traced(model, args, kwargs)
+        before = _live_tracers()
+        jaxpr, error = _traced(model, args, kwargs)
+        leaks = () if error else _leaks(model, before)
     notes = missing.notes("JAX")
     name = name_of(model)
     report = Explanation(VERSION, name, compilations, graph_count=0, notes=notes)
-    if not jaxpr:
-        refused = (from_error(error),) if error else ()
-        return replace(report, unsupported=(*leaks, *refused))
-    if not leaks:  # they count as inputs when the second trace meets them
+    if error:  # which holds the tracers of the call
+        return replace(report, unsupported=(from_error(error),))
+    if not leaks:  # else a later call may raise, whatever its types are
         notes = (_signature(model, jaxpr), *notes)
     programs = _programs(model, jaxpr, is_whole)
     return replace(
@@ -88,9 +72,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     )
 
 
-def _traced(
-    model: Any, args: Args, kwargs: Kwargs, check: AbstractContextManager[Any] = _NO_CHECK
-) -> tuple[Any, Exception | None]:
+def _traced(model: Any, args: Args, kwargs: Kwargs) -> tuple[Any, Exception | None]:
     """The jaxpr of a model, with its own static arguments where it is compiled; or a refusal.
 
     Raises:
@@ -98,27 +80,30 @@ def _traced(
     """
     with quiet():
         try:
-            with check:
-                return traced(model, args, kwargs).jaxpr, None
+            return traced(model, args, kwargs).jaxpr, None
         except Exception as error:
-            if not private.is_leak(error):
-                require_runs(name_of(model), eager(model), args, kwargs)
+            require_runs(name_of(model), eager(model), args, kwargs)
             return None, error
 
 
-def _leaks(references: Sequence["weakref.ref[Any]"], model: Any) -> Iterator[Finding]:
-    """Where the tracers of which JAX complained were made, each line once.
-
-    JAX also complains of what a debugger still holds, or an object that is gone together with its
-    error, so they are known by weak references: what is alive after that has leaked.
-    """
+def _live_tracers() -> list[Any]:
+    """All tracers that something holds, of any call."""
     gc.collect()
-    leaked = [tracer for ref in references if (tracer := ref()) is not None]
+    return [each for each in gc.get_objects() if issubclass(type(each), jax.core.Tracer)]
+
+
+def _leaks(model: Any, before: Sequence[Any]) -> tuple[Finding, ...]:
+    """Where the tracers were made that a call has left behind, each line once.
+
+    A tracer holds those from which it was computed; these haven't leaked by themselves.
+    """
+    known = {id(tracer) for tracer in before}
+    leaked = [tracer for tracer in _live_tracers() if id(tracer) not in known]
     operands = {id(operand) for tracer in leaked for operand in private.operands(tracer)}
     results = [tracer for tracer in leaked if id(tracer) not in operands]
     leaks = dict.fromkeys(_leak(tracer, model) for tracer in results)
     with_line = [leak for leak in leaks if leak.file]  # what jax.grad makes of one has none
-    yield from with_line or leaks
+    return tuple(with_line or leaks)
 
 
 def _leak(tracer: Any, model: Any) -> Finding:
@@ -145,7 +130,7 @@ def _programs(model: Any, jaxpr: Any, is_whole: bool = False) -> list[tuple[str,
     """
     parts: list[tuple[str, Any]] = []
     if not is_whole and jitted_behind(model) is None:
-        names = {name_of(part) for part in callables_in(model) if is_jitted(part)}
+        names = set(map(name_of, compiled_in(model)))
         calls = [e.params for e in jaxpr.jaxpr.eqns if e.primitive.name == "jit"]
         parts = [(call["name"], call["jaxpr"]) for call in calls if call["name"] in names]
     return parts or [(name_of(model), jaxpr)]

@@ -17,7 +17,8 @@ from typing import Any
 import jax
 
 from d2lhybrid.core.arguments import name_of
-from d2lhybrid.core.closures import attributes_in, named_in, names_in, with_names
+from d2lhybrid.core.closures import names_in, with_names
+from d2lhybrid.frameworks import callables
 from d2lhybrid.frameworks.failures import is_users, quiet
 from d2lhybrid.frameworks.jax import private
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs
@@ -297,21 +298,28 @@ def jitted_behind(model: Any) -> Any:
     return model
 
 
-def callables_in(model: Any) -> list[Any]:
-    """The model, and what it may call, as far as one can see without calling it.
+def compiled_in(model: Any) -> list[Any]:
+    """What ``jax.jit`` or ``nnx.jit`` returned that the model is or may call, each once.
 
-    What the user's own functions name, and the parts of a module and what they hold, each once.
-    Nothing of what a compiled function calls, which is compiled with it; and nothing that a library
-    defines, such as ``jnp.where``, which JAX has compiled, but ``jit`` itself.
+    Not what a library defines, such as ``jnp.where``, which JAX has compiled.
     """
-    found: dict[int, Any] = {}
-    waiting = [model]
-    for thing in waiting:  # which grows by what is inside
-        is_known = id(thing) in found or not callable(thing)
-        if not is_known and (is_jit(thing) or not _is_librarys(thing)):
-            found[id(thing)] = thing
-            waiting += _inside(thing)
-    return [*found.values()]
+    return [each for each in callables_in(model) if is_jitted(each) and not _is_librarys(each)]
+
+
+def callables_in(model: Any) -> list[Any]:
+    """The model, and what it may call, each once."""
+    return callables.callables_in(model, _parts_of)
+
+
+def _parts_of(thing: Any) -> Iterable[Any] | None:
+    """What the parts of a module are called by and hold; nothing of what was compiled."""
+    if is_jitted(thing):
+        return ()
+    if not is_module(thing):
+        return None
+    parts = [part for _path, part in flax().iter_modules(thing)]
+    calls = [type(part).__call__ for part in parts if callable(part)]
+    return [*calls, *(value for part in parts for value in vars(part).values())]
 
 
 def _is_librarys(function: Any) -> bool:
@@ -319,19 +327,3 @@ def _is_librarys(function: Any) -> bool:
     module = sys.modules.get(getattr(function, "__module__", None) or "")
     is_of_module = getattr(module, getattr(function, "__name__", ""), None) is function
     return is_of_module and not is_users(getattr(module, "__file__", None) or "")
-
-
-def _inside(thing: Any) -> Iterable[Any]:
-    """What a callable may call directly."""
-    if is_jitted(thing):
-        return ()
-    if isinstance(thing, partial):
-        return thing.func, *thing.args, *thing.keywords.values()
-    if isinstance(thing, MethodType):
-        return thing.__func__, thing.__self__
-    if isfunction(thing):
-        is_own = is_users(thing.__code__.co_filename)
-        return (*named_in(thing), *attributes_in(thing)) if is_own else ()
-    parts = [part for _path, part in flax().iter_modules(thing)] if is_module(thing) else [thing]
-    held = [value for part in parts for value in getattr(part, "__dict__", {}).values()]
-    return [*(type(part).__call__ for part in parts if callable(part)), *held]

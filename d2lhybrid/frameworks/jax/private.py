@@ -1,8 +1,7 @@
 """Every private name of JAX and Flax that this folder uses.
 
 Each is looked up when it is needed. If JAX has removed one, its function returns what is said
-beside it. Only ``compilations``, ``leak_check`` and ``leaked`` raise, and ``explain`` turns that
-error into a note.
+beside it. Only ``compilations`` raises, and ``explain`` turns that error into a note.
 """
 
 import logging
@@ -10,9 +9,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
-from importlib import import_module
-from traceback import walk_tb
+from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import Any
 
@@ -209,42 +206,6 @@ def frames(source_info: Any) -> list[tuple[str, int]]:
     """
     noted = getattr(getattr(source_info, "traceback", None), "frames", ())
     return [(frame.file_name, frame.line_num) for frame in reversed(noted)]
-
-
-def leak_check() -> AbstractContextManager[None]:
-    """A context for ``jax.checking_leaks`` whose error keeps JAX's frames in its traceback.
-
-    By default JAX filters them out, and ``leaked`` reads a local variable of one of them.
-    """
-    filtering = import_module("jax._src.config").traceback_filtering
-
-    @contextmanager
-    def check() -> Iterator[None]:
-        with jax.checking_leaks(), filtering("off"):
-            yield
-
-    return check()
-
-
-def is_leak(error: Exception) -> bool:
-    """Is it a complaint of ``jax.checking_leaks``?"""
-    return type(error) is Exception and str(error).startswith("Leaked ")
-
-
-def leaked(error: Exception) -> list[Any]:
-    """The tracers of which ``jax.checking_leaks`` complained.
-
-    Its check holds them in a local variable, which the traceback still has.
-
-    Raises:
-        AttributeError: no frame has a variable of that name.
-    """
-    tracers: list[Any] = []
-    for frame, _line in walk_tb(error.__traceback__):
-        tracers += frame.f_locals.get("leaked_tracers", ())
-    if not tracers:
-        raise AttributeError("leaked_tracers")
-    return tracers
 
 
 def made_at(tracer: Any) -> list[tuple[str, int]]:

@@ -20,11 +20,7 @@ from d2lhybrid.frameworks import defaults
 from d2lhybrid.frameworks.failures import last_user_frame, quiet
 from d2lhybrid.frameworks.jax import device, private
 from d2lhybrid.frameworks.jax.explain import VERSION, calls_into_python, made
-from d2lhybrid.frameworks.jax.modules import (
-    callables_in,
-    is_jit,
-    is_jitted,
-)
+from d2lhybrid.frameworks.jax.modules import callables_in, compiled_in, is_jit
 from d2lhybrid.frameworks.jax.stages import LAYOUT
 from d2lhybrid.frameworks.overhead import BEFORE_CALLS, BEFORE_SECONDS
 from d2lhybrid.frameworks.variant import Function
@@ -42,10 +38,13 @@ _OURS = os.path.dirname(__file__) + os.sep
 
 def is_compiled(function: Function) -> bool:
     """Was it, or something in it, compiled, or does it name ``jit`` itself?"""
-    return any(
-        is_jitted(part) or is_jit(part) or isinstance(part, jax.stages.Compiled)
-        for part in callables_in(function)
-    )
+    return bool(_compiled_in(function)) or any(map(is_jit, callables_in(function)))
+
+
+def _compiled_in(function: Function) -> list[Any]:
+    """The compiled functions that it may call, be they compiled ahead of time."""
+    ahead = [part for part in callables_in(function) if isinstance(part, jax.stages.Compiled)]
+    return [*compiled_in(function), *ahead]
 
 
 def switched_off() -> str:
@@ -159,7 +158,7 @@ def programs_run(run: Function) -> int | None:
 
 
 def why_not_compiled(function: Function) -> str:
-    compiled = [name_of(part) for part in callables_in(function) if is_jitted(part)]
+    compiled = [*map(name_of, compiled_in(function))]
     if not compiled:
         return ""
     text = _("This call doesn't reach what is compiled: {names}.")

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from inspect import isfunction, signature
+from inspect import signature
 from typing import Any
 
 from mxnet.gluon import Block, HybridBlock, SymbolBlock
 
-from d2lhybrid.core.closures import named_in
 from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.frameworks.callables import callables_in
 from d2lhybrid.frameworks.copies import copied
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs
 from d2lhybrid.graphs.explanation import Finding
@@ -27,11 +27,9 @@ def is_graph(block: Any) -> bool:
 
 
 def called_by(function: Function) -> list[Any]:
-    """The block itself, or the blocks that a function names."""
-    if isinstance(function, Block):
-        return [function]
-    named = named_in(function) if isfunction(function) else []
-    return each_once(block for block in named if isinstance(block, Block))
+    """The block itself, or the blocks that a function may call; not those that are in them."""
+    found = callables_in(function, lambda thing: () if isinstance(thing, Block) else None)
+    return [each for each in found if isinstance(each, Block)]
 
 
 def blocks_in(function: Function) -> list[Any]:

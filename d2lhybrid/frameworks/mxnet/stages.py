@@ -11,10 +11,12 @@ import mxnet as mx
 from mxnet.test_utils import environment
 
 from d2lhybrid.core import output
+from d2lhybrid.core.arguments import name_of
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import leaves
 from d2lhybrid.frameworks.failures import quiet
 from d2lhybrid.frameworks.mxnet.device import is_numpy
+from d2lhybrid.frameworks.variant import Args
 from d2lhybrid.graphs.fates import decide_fates
 from d2lhybrid.graphs.graph import Graph
 from d2lhybrid.graphs.stages import Node, Part, Stage
@@ -48,7 +50,7 @@ CONTROL_FLOW = frozenset({"_foreach", "_while_loop", "_cond"})
 class RecordedBlock:
     """What was recorded of a hybrid block, without the block.
 
-    ``symbol``: what it computes. ``arrays``: its inputs by the names that the symbol has for them.
+    ``symbol``: what it computes. ``arrays``: its inputs, by their names in the symbol.
     ``parameters``: those of the block, by name. ``backend``: what `hybridize` was told.
     """
 
@@ -57,6 +59,24 @@ class RecordedBlock:
     arrays: dict[str, Any]
     parameters: Any
     backend: Any
+
+
+def record(block: Any, given: Args) -> RecordedBlock:
+    """What Gluon records of a block that is called with these arguments.
+
+    It calls the first input ``data`` or ``data0``; here it is ``input_0``.
+    """
+    inputs, symbol = block._get_graph(*given)
+    arrays = {f"input_{number}": array for number, array in enumerate(arrays_in(given))}
+    used = symbol.list_inputs()
+    renamed = {
+        one.name: mx.sym.var(name)
+        for one, name in zip(inputs, arrays, strict=False)
+        if one.name in used
+    }
+    # A call of a classic symbol copies it; one of the NumPy style would rename Gluon's own inputs.
+    symbol = symbol.as_nd_ndarray()(**renamed)
+    return RecordedBlock(name_of(block), symbol, arrays, block.collect_params(), block._backend)
 
 
 def arrays_in(structure: Any) -> list[Any]:

@@ -20,7 +20,7 @@ from d2lhybrid.frameworks.failures import last_user_frame
 from d2lhybrid.frameworks.hooks import hooked
 from d2lhybrid.frameworks.mxnet import modules
 from d2lhybrid.frameworks.mxnet.device import semantics
-from d2lhybrid.frameworks.mxnet.stages import VERSION, RecordedBlock, arrays_in, graphs_of
+from d2lhybrid.frameworks.mxnet.stages import VERSION, RecordedBlock, graphs_of, record
 from d2lhybrid.frameworks.mxnet.variants import PLAIN_BLOCK
 from d2lhybrid.frameworks.overhead import least_until
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs
@@ -70,11 +70,7 @@ class Call:
 
     def _note_compiled(self, block: Any, *given: Any) -> None:
         self.compiled.append((block, _users_line()))
-        inputs, symbol = block._get_graph(*given)  # a library may rewrite it afterwards
-        arrays = {one.name: array for one, array in zip(inputs, arrays_in(given), strict=False)}
-        self.recorded[id(block)] = RecordedBlock(
-            name_of(block), symbol, arrays, block.collect_params(), block._backend
-        )
+        self.recorded[id(block)] = record(block, given)  # a library may rewrite it afterwards
 
     def _note_cleared(self, block: Any) -> None:
         if getattr(block, "_cached_op", None) is not None:  # else it has nothing to lose

@@ -6,18 +6,15 @@ tensors.
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
-from inspect import getattr_static
 from threading import Lock
-from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 import tensorflow as tf
 
-from d2lhybrid.core.closures import named_in
 from d2lhybrid.core.errors import CannotBuildError
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.frameworks.failures import is_users, quiet
+from d2lhybrid.frameworks.callables import callables_in
+from d2lhybrid.frameworks.failures import quiet
 from d2lhybrid.frameworks.state import leaving_attributes
 from d2lhybrid.frameworks.tensorflow import private
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs
@@ -65,23 +62,18 @@ def compiled_in(model: Any) -> list[Any]:
     As far as the code of the call and of the user's functions names it: unlike ``_has_graphs``,
     this leaves out what a model holds and a call doesn't use, such as a compiled training step.
     """
-    compiled = []
-    seen: dict[tuple[int, ...], Any] = {}
-    to_visit = [model]
-    for thing in to_visit:  # which grows by what is inside
-        is_method = isinstance(thing, MethodType)
-        identity = (id(thing.__func__), id(thing.__self__)) if is_method else (id(thing),)
-        if identity in seen:
-            continue
-        seen[identity] = thing
-        if isinstance(thing, tf.types.experimental.Callable):
-            compiled.append(thing)
-        elif isinstance(thing, MODULES):
-            parts = [*getattr(thing, "submodules", ()), *private.layers(thing)]
-            to_visit += [*_entries(thing), *parts]
-        else:
-            to_visit += _named_in(thing) or (_entries(thing) if thing is model else [])
-    return compiled
+    found = callables_in(model, _parts_of)
+    return [each for each in found if isinstance(each, tf.types.experimental.Callable)]
+
+
+def _parts_of(thing: Any) -> Iterable[Any] | None:
+    """The methods that a call of a module enters, and its parts; nothing of what was compiled."""
+    if isinstance(thing, tf.types.experimental.Callable):
+        return ()
+    if isinstance(thing, MODULES):
+        parts = [*getattr(thing, "submodules", ()), *private.layers(thing)]
+        return [getattr(thing, name, None) for name in ("__call__", "call")] + parts
+    return None
 
 
 def entry(model: Any) -> Any:
@@ -93,42 +85,6 @@ def entry(model: Any) -> Any:
 def is_compiled_itself(model: Any) -> bool:
     """Is each call of it a call of something compiled, with the same arguments?"""
     return isinstance(entry(model), tf.types.experimental.Callable)
-
-
-def _entries(model: Any) -> list[Any]:
-    """The methods that a call of a model enters."""
-    return [_attribute(model, name) for name in ("__call__", "call")]
-
-
-def _named_in(thing: Any) -> list[Any]:
-    """What the code of a user's function names, of a method also attributes of its object."""
-    if isinstance(thing, (list, tuple, dict)):
-        return list(filter(callable, thing.values() if isinstance(thing, dict) else thing))
-    if isinstance(thing, partial):
-        return [thing.func]
-    if isinstance(thing, MethodType):
-        names = _names(thing.__func__.__code__) if _is_users(thing.__func__) else ()
-        return [thing.__func__, *(_attribute(thing.__self__, name) for name in names)]
-    return named_in(thing) if _is_users(thing) else []
-
-
-def _is_users(function: Any) -> bool:
-    """Is it a function that was written in Python, in no installed package?"""
-    return isinstance(function, FunctionType) and is_users(function.__code__.co_filename)
-
-
-def _names(code: CodeType) -> set[str]:
-    """The names of globals and attributes in some code, and in functions that are inside it."""
-    inside = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
-    return set(code.co_names).union(*map(_names, inside))
-
-
-def _attribute(thing: Any, name: str) -> Any:
-    """An attribute of an object; None if there is none, or if code would run to compute it."""
-    with suppress(Exception):
-        if not isinstance(getattr_static(thing, name), property):
-            return getattr(thing, name)
-    return None
 
 
 def is_by_xla(compiled: Any) -> bool:

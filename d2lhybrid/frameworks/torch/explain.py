@@ -131,15 +131,11 @@ def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
 
     What was compiled before stays. A graph that Inductor cannot plan has its recorded stage only.
     """
-    missing, name = MissingNames(), name_of(eager(model))
-
-    before = missing.ask(dynamo.noted, dynamo.NOTHING)
-    see = partial(graph_of, VERSION, name)
-    recorded, _error = _runner_of(model)(see, model, args, kwargs)
-    after = missing.ask(dynamo.noted, dynamo.NOTHING)
+    explanation = explain(model, args, kwargs)
+    recorded = explanation.graphs()
     # Several graphs show that there is a break; of a single one, a note has to.
-    if len(recorded) == 1 and len(after.breaks) > len(before.breaks):
+    if len(recorded) == 1 and explanation.breaks:
         text = _("This call has a graph break, where Python runs a step; {explain} names its line.")
         note = text.format(explain="explain(model, ...)")
         return (replace(recorded[0], notes=(*recorded[0].notes, note)),)
-    return tuple(recorded)
+    return recorded

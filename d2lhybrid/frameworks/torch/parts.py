@@ -1,23 +1,17 @@
-"""What the user has compiled of a model: the model itself, or something in it that it calls.
-
-A function is not run to find out: its code names what it calls.
-"""
+"""What the user has compiled of a model: the model itself, or something in it that it calls."""
 
 from collections.abc import Iterable
-from functools import partial
-from inspect import isfunction, ismethod
 from typing import Any
 
 import torch
 
-from d2lhybrid.core.closures import attributes_in, named_in
-from d2lhybrid.frameworks.failures import is_users
+from d2lhybrid.frameworks import callables
 from d2lhybrid.frameworks.torch.private import compiled_wrapper
 
 
 def is_compiled(model: Any) -> bool:
     """Was it compiled, or something in it, or does its code call ``torch.compile``?"""
-    return any(compiled_wrapper(thing) or _compiles(thing) for thing in callables_in(model))
+    return any(thing is torch.compile or compiled_wrapper(thing) for thing in callables_in(model))
 
 
 def compiled_in(model: Any) -> list[Any]:
@@ -32,35 +26,15 @@ def compiled_in(model: Any) -> list[Any]:
 
 
 def callables_in(model: Any) -> list[Any]:
-    """The model, and what it may call: its modules, what a function of the user's names, ..."""
-    found: dict[int, Any] = {}
-    to_visit = [model]
-    for thing in to_visit:  # which grows by what is inside
-        if id(thing) not in found:
-            found[id(thing)] = thing
-            to_visit += filter(callable, _inside(thing, is_asked=thing is model))
-    return list(found.values())
+    """The model, and what it may call, each once."""
+    return callables.callables_in(model, _parts_of)
 
 
-def _inside(thing: Any, is_asked: bool) -> Iterable[Any]:
-    """What something callable may call; of a library's functions nothing, unless one is asked of.
-
-    What was compiled calls only its programs.
-    """
+def _parts_of(thing: Any) -> Iterable[Any] | None:
+    """What a module has in it, which may be compiled besides; what was compiled has nothing."""
     if isinstance(thing, torch.nn.Module):
-        forward = getattr(type(thing), "forward", None)
-        return (*thing.modules(), forward, *vars(thing).values())
-    if compiled_wrapper(thing):
-        return ()
-    if isinstance(thing, partial):
-        return thing.func, *thing.args, *thing.keywords.values()
-    if ismethod(thing):
-        return thing.__func__, thing.__self__, *_attributes(thing.__self__)
-    if isfunction(thing):
-        return named_in(thing) if is_asked or is_users(thing.__code__.co_filename) else ()
-    call = type(thing).__call__
-    is_of_user = isfunction(call) and is_users(call.__code__.co_filename)
-    return (call, *_attributes(thing)) if is_of_user else ()
+        return *thing.modules(), getattr(thing, "forward", None), *vars(thing).values()
+    return () if compiled_wrapper(thing) else None
 
 
 def trained_layers(model: Any) -> list[torch.nn.Module]:
@@ -84,16 +58,3 @@ def _drops(module: torch.nn.Module) -> bool:
         return bool(module.p > 0)
     drops_inside = isinstance(module, torch.nn.RNNBase | torch.nn.MultiheadAttention)
     return bool(drops_inside and module.dropout > 0)
-
-
-def _attributes(thing: Any) -> Iterable[Any]:
-    """What an object holds."""
-    return getattr(thing, "__dict__", {}).values()
-
-
-def _compiles(function: Any) -> bool:
-    """Does the code of a function of the user's call ``torch.compile``, so that each call does?"""
-    if not isfunction(function) or not is_users(function.__code__.co_filename):
-        return False
-    named = [*named_in(function), *attributes_in(function)]
-    return any(thing is torch.compile for thing in named)
