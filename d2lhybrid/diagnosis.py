@@ -2,19 +2,17 @@
 
 import platform
 import shlex
-import subprocess
 import sys
-import tempfile
-from collections.abc import Sequence
-from contextlib import ExitStack, redirect_stdout
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
-from time import monotonic
-from typing import IO, Any
+from subprocess import PIPE, CompletedProcess, TimeoutExpired
 
 from d2lhybrid.core.i18n import general, gettext as _, language
-from d2lhybrid.core.subprocesses import end, started, started_python, status
+from d2lhybrid.core.subprocesses import run, run_python, status
 from d2lhybrid.core.toolchain import find_compiler, install_command, no_compiler
 from d2lhybrid.display.table import Column, Table
 from d2lhybrid.frameworks import environment, get, known
@@ -55,8 +53,8 @@ class Diagnosis:
 def doctor(*frameworks: str) -> Diagnosis:
     """Check whether frameworks import and compute here, and whether there are C and C++ compilers.
 
-    Each framework runs in a separate process, so the caller survives if it crashes or hangs; the
-    processes run side by side. ``python -m d2lhybrid doctor`` prints the same.
+    Each framework runs in a separate process, so the caller survives if it crashes or hangs.
+    ``python -m d2lhybrid doctor`` prints the same.
 
     Args:
         frameworks: their names in Python, such as "torch"; the installed ones if none are given.
@@ -74,32 +72,17 @@ def doctor(*frameworks: str) -> Diagnosis:
     looked_at = asked or known()
     installed = [framework for framework in looked_at if find_spec(framework.name)]
     python = f"{platform.python_version()}, {platform.platform()}"
-    found: list[Finding | _Check] = [Finding("Python", python), Finding("NumPy", version("numpy"))]
-    with ExitStack() as processes:
-        for framework in looked_at:
-            if framework in installed:
-                found.append(_Check.of_framework(framework.name, processes))
-                found += map(_companion, framework.companions)
-            else:
-                command = install_command(framework.name)
-                hint = _("not installed: {command}").format(command=command)
-                found.append(Finding(framework.name, hint, works=bool(installed) and not asked))
-        for compiled in ("C", "C++"):
-            if reason := no_compiler(compiled):  # which is no fault
-                found.append(Finding(compiled, reason))
-            else:
-                found.append(_Check.of_compiler(compiled, processes))
-        deadline = monotonic() + SECONDS
-        findings = [x.finding(deadline) if isinstance(x, _Check) else x for x in found]
+    findings = [Finding("Python", python), Finding("NumPy", version("numpy"))]
+    for framework in looked_at:
+        if framework in installed:
+            findings.append(_framework(framework.name))
+            findings += map(_companion, framework.companions)
+        else:
+            hint = _not_installed(install_command(framework.name))
+            # One framework is enough, unless the user has asked for this one.
+            findings.append(Finding(framework.name, hint, works=bool(installed) and not asked))
+    findings += map(_compiler, ("C", "C++"))
     return Diagnosis(tuple(findings))
-
-
-def _companion(package: str) -> Finding:
-    """A package on top of a framework; it is no fault if it is missing."""
-    if find_spec(package):
-        return Finding(package, version(package))
-    hint = _("not installed: {command}").format(command=f"pip install {package}")
-    return Finding(package, hint)
 
 
 def probe(name: str) -> None:
@@ -115,59 +98,51 @@ def probe(name: str) -> None:
     print(text.format(version=framework.version(), devices=", ".join(devices)))
 
 
-@dataclass
-class _Check:
-    """A process that is at work; the first line that it prints is what was found."""
-
-    name: str
-    command: Sequence[str]  # as a user can repeat it
-    process: subprocess.Popen[bytes]
-    out: IO[bytes]
-    err: IO[bytes]
-
-    @classmethod
-    def of_framework(cls, name: str, processes: ExitStack) -> "_Check":
-        """Let a new Python ``probe`` the framework."""
-        program = [f'from d2lhybrid.diagnosis import probe; probe("{name}")']
-        options = _options(processes)
-        process = processes.enter_context(started_python(program, **options))
-        command = [sys.executable, "-P", "-c", *program]
-        return cls(name, command, process, options["stdout"], options["stderr"])
-
-    @classmethod
-    def of_compiler(cls, language: str, processes: ExitStack) -> "_Check":
-        """Ask a compiler for its version."""
-        command = [*find_compiler(language), "--version"]
-        options = _options(processes)
-        process = processes.enter_context(started(command, **options))
-        return cls(language, command, process, options["stdout"], options["stderr"])
-
-    def finding(self, deadline: float) -> Finding:
-        """The first line that the process prints, or what went wrong; it ends at the deadline."""
-        try:
-            self.process.wait(max(0.0, deadline - monotonic()))
-        except subprocess.TimeoutExpired:
-            end(self.process)
-            text = _("no answer within {seconds} s. Try: {command}")
-            hint = text.format(seconds=general(SECONDS), command=shlex.join(self.command))
-            return Finding(self.name, hint, works=False)
-        out, err = _text(self.out), _text(self.err)
-        if self.process.returncode == 0:
-            return Finding(self.name, (out or err).partition("\n")[0])
-        last_line = (err.strip().splitlines() or [_("it printed nothing")])[-1]
-        text = _("ended with status {status}: {words}")
-        ended = text.format(status=status(self.process.returncode), words=last_line)
-        return Finding(self.name, ended, works=False)
+def _framework(name: str) -> Finding:
+    """What a new Python finds that probes the framework."""
+    program = [f'from d2lhybrid.diagnosis import probe; probe("{name}")']
+    return _answer(name, [sys.executable, "-P", "-c", *program], partial(run_python, program))
 
 
-def _options(files: ExitStack) -> dict[str, Any]:
-    """Variables and output files of a process. A pipe that nobody reads yet could fill up."""
+def _companion(package: str) -> Finding:
+    """A package on top of a framework; it is no fault if it is missing."""
+    found = version(package) if find_spec(package) else _not_installed(f"pip install {package}")
+    return Finding(package, found)
+
+
+def _compiler(name: str) -> Finding:
+    """The version of the compiler for C or C++; it is no fault if there is none."""
+    if reason := no_compiler(name):
+        return Finding(name, reason)
+    command = [*find_compiler(name), "--version"]
+    return _answer(name, command, partial(run, command))
+
+
+def _not_installed(command: str) -> str:
+    return _("not installed: {command}").format(command=command)
+
+
+def _answer(
+    name: str, command: Sequence[str], ask: Callable[..., CompletedProcess[bytes]]
+) -> Finding:
+    """The first line that a program prints, or what went wrong.
+
+    Args:
+        name: what it is asked about.
+        command: what a user can type to repeat it.
+        ask: runs it.
+    """
     variables = {**environment(), "D2LHYBRID_LANGUAGE": language()}
-    out = files.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
-    err = files.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
-    return {"env": variables, "stdout": out, "stderr": err}
-
-
-def _text(file: IO[bytes]) -> str:
-    file.seek(0)
-    return file.read().decode(errors="replace")
+    try:
+        done = ask(timeout=SECONDS, env=variables, stdout=PIPE, stderr=PIPE)
+    except TimeoutExpired:
+        text = _("no answer within {seconds} s. Try: {command}")
+        hint = text.format(seconds=general(SECONDS), command=shlex.join(command))
+        return Finding(name, hint, works=False)
+    out, err = (printed.decode(errors="replace").strip() for printed in (done.stdout, done.stderr))
+    if done.returncode == 0:
+        return Finding(name, (out or err).partition("\n")[0])
+    last_line = err.rpartition("\n")[2] or _("it printed nothing")
+    text = _("ended with status {status}: {words}")
+    ended = text.format(status=status(done.returncode), words=last_line)
+    return Finding(name, ended, works=False)

@@ -71,23 +71,6 @@ def test_a_framework_that_misbehaves(fake_torch, monkeypatch, body, said):
     assert said in str(found)
 
 
-def test_frameworks_are_looked_at_side_by_side(tmp_path, monkeypatch):
-    """Each fake waits for a sign of the other one, and says so."""
-    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    for mine, other in (("torch", "jax"), ("jax", "torch")):
-        source = (
-            "import sys, time\nfrom pathlib import Path\n"
-            f"Path({str(tmp_path)!r}, '{mine}.sign').touch()\n"
-            f"while not Path({str(tmp_path)!r}, '{other}.sign').exists():\n    time.sleep(0.01)\n"
-            "sys.exit('met')\n"
-        )
-        (tmp_path / f"{mine}.py").write_text(source)
-    monkeypatch.setattr(diagnosis, "SECONDS", 30.0)
-    found = {finding.name: finding.found for finding in doctor("torch", "jax").findings}
-    assert found["torch"].endswith("met")
-    assert found["jax"].endswith("met")
-
-
 def test_compilers(tmp_path, monkeypatch, without):
     without()
     monkeypatch.setenv("PATH", str(tmp_path))

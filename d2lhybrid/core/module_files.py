@@ -29,18 +29,18 @@ def import_file(name: str, path: str) -> ModuleType:
         loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
-        text = _("Expected {file} to run. Received: {error}.")
-        reason = with_line(error, path)
-        raise ArgumentError(text.format(file=Path(path).name, error=reason)) from error
+        raise cannot_run(Path(path).name, path, error) from error
     imported[name] = path
     return module
 
 
-def with_line(error: BaseException, path: str | None) -> str:
-    """An error in one line, with the last line of the file that it went through."""
+def cannot_run(what: str, path: str, error: BaseException) -> ArgumentError:
+    """The error for what raises, a file or a function in it, with the last line of the file."""
     reason = brief(error).rstrip(".")
-    lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == path]
-    if not lines:  # as of a SyntaxError, which says where it is
-        return reason
-    place = _("{file}, line {line}").format(file=Path(str(path)).name, line=lines[-1])
-    return f"{reason} ({place})"
+    file = str(Path(path).resolve())
+    lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == file]
+    if lines:  # a SyntaxError says itself where it is
+        place = _("{file}, line {line}").format(file=Path(file).name, line=lines[-1])
+        reason = f"{reason} ({place})"
+    text = _("Expected {file} to run. Received: {error}.")
+    return ArgumentError(text.format(file=what, error=reason))

@@ -328,15 +328,6 @@ def _unexpected(name: str, received: Any) -> ArgumentError:
     return ArgumentError(_(text).format(received=received, **written))
 
 
-def checked_option(name: str, received: Any) -> Any:
-    """An option of ``compare`` that is a number, as it takes it; otherwise ArgumentError."""
-    if name in ("processes", "threads"):
-        return _whole_number(name, received)
-    if name in ("time_limit", "build_timeout"):
-        return _seconds(name, received)
-    return _number(name, received)
-
-
 def _number(name: str, received: Any) -> Any:
     """An option that is a number, as it came; ArgumentError if it is anything else."""
     kinds = (int, np.integer) if name == "seed" else (int, float, np.number)
