@@ -28,7 +28,7 @@ UV := 0.13.8
 BENCHMARKS := verdicts agreement claims_under_load ladder artifacts_io why
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: help setup lab test test-lesser test-unit test-numpy test-notebooks test-framework twice test-browser test-bare record record-kit rehearse picture check check-notebooks check-types check-style check-workflows html watch dist findings notebooks executed student messages models bench under-load fuzz newest conda conda-pytorch-jax conda-tensorflow conda-mxnet lock format clean
+.PHONY: help setup lab test test-lesser test-unit test-numpy test-notebooks test-framework twice test-browser test-bare record environments picture check check-notebooks check-types check-style check-workflows html watch dist findings notebooks executed student messages models bench under-load fuzz newest conda conda-pytorch-jax conda-tensorflow conda-mxnet lock format clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -87,17 +87,9 @@ test-browser: setup  ## JupyterLab and the site in chromium; ALL=1 runs every no
 test-bare: setup  ## a notebook's first cell on a machine that has PyTorch alone; downloads PyTorch
 	$(PY) tools/bare_notebook.py
 
-record: setup  ## run the GPU part on this machine's GPU, nine minutes, into recorded/<device>; PARTS="networks-jax cells-jax", TO=folder
-	$(PY) -m recording run $(if $(PARTS),--parts $(PARTS)) $(if $(TO),--to "$(TO)")
-
-record-kit:  ## pack `make record` for a machine with a GPU and no copy of this, into build/record-kit.zip; FOR=3.13 for that Python
-	@$(SET_UP) --for book
-	$(PY) -m recording kit $(if $(FOR),--python $(FOR))
-
-rehearse: setup  ## run the cells for a GPU and `make record` on stand-ins for one, and resolve its environments: no times, nothing about a GPU
-	@$(IN_A_FOLDER) $(PY) -m pytest -p tools.compile_once tests/rehearsal
-	$(PY) -m pip install --quiet uv==$(UV)
-	$(PY) tools/environments.py
+record: setup  ## run the GPU part on this machine's GPU, a quarter of an hour, into build/recorded; PARTS="cells-jax networks-jax", SECONDS=600, TO=folder
+	$(PY) -m recording run $(if $(PARTS),--parts $(PARTS)) $(if $(SECONDS),--seconds $(SECONDS)) \
+		$(if $(TO),--to "$(TO)") $(if $(COMMIT),--commit $(COMMIT))
 
 picture: setup  ## take README's picture anew, from the English PyTorch notebook of faster, in chromium
 	$(PY) -m pytest tests/browser/test_lab_picture.py::test_take_the_picture
@@ -221,6 +213,11 @@ lock:  ## pin the newest versions that fit together, for every Python and platfo
 	(echo '# Made by `make lock` from pyproject.toml and requirements/notebooks.in; not edited by hand.'; \
 		grep -vE '^(--|nvidia-|cuda-|triton==)' build/lock.txt) > requirements/lock.txt
 	$(PY) tools/environments.py --write
+
+environments:  ## does pip still take for each conda environment what `make lock` has written? downloads nothing
+	@$(SET_UP) --for book
+	$(PY) -m pip install --quiet uv==$(UV)
+	$(PY) tools/environments.py
 
 format: setup  ## let the formatter rewrite the Python files
 	$(PY) -m ruff check --fix --quiet .

@@ -27,7 +27,7 @@ from d2lhybrid.experiment.measurement import METRICS
 from d2lhybrid.experiment.revealed import Group, picture, picture_in_words
 from d2lhybrid.experiment.rows import Row, Rows, Times, not_run
 from recording import recordings
-from recording.recordings import Compared, Output, Recording, Revealed, Text
+from recording.recordings import Compared, Output, Recording, Text
 
 TAG = "recorded"
 _WHOLE = re.compile(" (?!\\()")  # the blanks at which no line of a narrow cell ends
@@ -106,10 +106,6 @@ def _shown(output: Output, say: Say) -> Iterator[str]:
             yield _fence(say(printed))
         case Compared(content):
             yield from _comparison(_read(content), say)
-        case Revealed(comparisons=named):
-            for name, content in named.items():
-                yield f"**{_plain(say(name))}**"
-                yield from _comparison(_read(content), say)
         case recordings.Rows(rows=recorded, unavailable=unavailable):
             first, *others = recorded
             rows = [_row(first, "baseline"), *(_row(row, "variant") for row in others)]

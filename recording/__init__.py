@@ -1,12 +1,12 @@
-"""The GPU part: what a machine with an accelerator runs, and the files that it leaves.
+"""What a machine with an accelerator runs, and the files that it leaves: ``make record``.
 
-``python -m recording run`` runs it (`make record`); ``python -m recording kit`` packs what a
-machine needs that has no copy of this repository (`make record-kit`). The way of a result:
+The way of a result:
 
-1. ``plan`` says what is run, in the order of its worth.
-2. ``supervisor`` starts a process for each step, with a time limit (``process``).
-3. ``worker`` is that process. ``networks``, ``cells`` and ``checks`` do the work.
-4. ``recordings`` are the files, which the notebooks and the site read.
+1. ``plan`` says which parts there are, in the order of their worth.
+2. ``run`` starts a process for each part, with a time limit. ``device`` says what it runs on.
+3. ``part`` is that process: ``notebooks``, ``cells`` and ``networks`` do the work, with the code
+   that ``notebook_code`` and ``chapter_networks`` read from the committed notebooks.
+4. ``recordings`` are the files, which the notebooks and the site read; ``tables`` prints some.
 """
 
 from pathlib import Path

@@ -8,7 +8,7 @@ This needs neither Jupyter nor IPython.
 import copy
 import re
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,10 +16,8 @@ from typing import Any
 import numpy as np
 
 from d2lhybrid import training, variants
-from recording import ROOT, stand_ins
-from recording.notebook_code import CodeCell, code_cells
+from recording.notebook_code import NOTEBOOKS, CodeCell, code_cells
 
-NOTEBOOKS = ROOT / "notebooks/en"
 NETWORKS = {"resnet", "encoder"}  # what the cell defines
 
 
@@ -32,9 +30,6 @@ class Case:
     dtype: str = "float32"
     task: str = "inference"
 
-    def __str__(self) -> str:
-        return f"{self.network}, batch {self.batch}, {self.dtype}, {self.task}"
-
 
 def defines_networks(cell: CodeCell) -> bool:
     """Is this cell folded, and does it define a function for each of the networks?"""
@@ -42,10 +37,8 @@ def defines_networks(cell: CodeCell) -> bool:
     return "hide-input" in cell.tags and defined >= NETWORKS
 
 
-def chapter_networks(path: Path, rehearsed: bool = False) -> ModuleType:
+def chapter_networks(path: Path) -> ModuleType:
     """A module with what the notebook's folded cells define, down to the one with the networks.
-
-    Rehearsed, it computes on the CPU, also where a stand-in says that there is a GPU.
 
     Raises:
         LookupError: the notebook isn't there, or it doesn't have one such cell.
@@ -64,22 +57,21 @@ def chapter_networks(path: Path, rehearsed: bool = False) -> ModuleType:
     vars(module)["training"] = training  # a later cell imports it
     for cell in cells[: places[0] + 1]:
         if "hide-input" in cell.tags:
-            source = stand_ins.smaller(cell.source) if rehearsed else cell.source
-            exec(replace(cell, source=source).compiled(), vars(module))
+            exec(cell.compiled(), vars(module))
     return module
 
 
 class PyTorch:
     """The networks in PyTorch, and the ordinary ways to run them."""
 
-    def __init__(self, rehearsed: bool = False) -> None:
+    def __init__(self) -> None:
         import torch
 
         self.torch = torch
         self.has_gpu = torch.cuda.is_available()
-        self.chapter = chapter_networks(NOTEBOOKS / "pytorch/faster.ipynb", rehearsed)
+        self.chapter = chapter_networks(NOTEBOOKS / "pytorch/faster.ipynb")
         self.device = self.chapter.device
-        # The notebook compiles everything anew; here cold starts are measured separately.
+        # The notebook compiles everything anew; a second process here need not.
         torch._inductor.config.force_disable_caches = False
 
     def network(self, name: str) -> Any:
@@ -180,11 +172,11 @@ def last(net: Any, x: Any) -> tuple[Any, Any]:
 class Jax:
     """The networks in JAX, with Flax NNX, and the ordinary ways to run them."""
 
-    def __init__(self, rehearsed: bool = False) -> None:
+    def __init__(self) -> None:
         import jax
 
         self.jax = jax
-        self.chapter = chapter_networks(NOTEBOOKS / "jax/faster.ipynb", rehearsed)
+        self.chapter = chapter_networks(NOTEBOOKS / "jax/faster.ipynb")
 
     def network(self, name: str) -> Any:
         """A new network, in evaluation mode."""

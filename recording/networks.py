@@ -1,44 +1,93 @@
-"""Part 1: the networks of the chapter `faster` at several batch sizes, eager and compiled.
+"""The part that measures the networks of the chapter `faster`, eager and compiled.
 
-Inference and one training step, by every metric, with cold starts and peak memory.
+At several batch sizes, inference and one training step, by every metric, with cold starts and peak
+memory.
 """
 
 import math
-from collections.abc import Iterator
-from time import perf_counter
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from d2lhybrid import compare, synchronize
+from d2lhybrid import compare
 from d2lhybrid.timing import PeakMemory
 from recording.chapter_networks import Case, Jax, PyTorch
-from recording.recordings import ColdStart, Measured, Row
-from recording.reporting import Report
+from recording.part import PartFile
+from recording.recordings import Measured, Row
 
+LIMIT = 2.0  # seconds of a comparison's rounds
 METRICS = ("latency", "throughput", "device")
 
 
-def room(framework: str, rehearsed: bool) -> PyTorch | Jax:
-    """The framework's networks and the ways to run them."""
-    return PyTorch(rehearsed) if framework == "pytorch" else Jax(rehearsed)
+# Networks, sizes, types and tasks, the most wanted first.
+CASES = [
+    Case("resnet", 1),
+    Case("resnet", 32),
+    Case("encoder", 1),
+    Case("encoder", 32),
+    Case("mlp", 1),
+    Case("resnet", 32, task="training"),
+    Case("encoder", 32, task="training"),
+    Case("resnet", 1024),
+    Case("encoder", 1024),
+    Case("resnet", 1024, "bfloat16"),
+    Case("encoder", 1024, "bfloat16"),
+    Case("resnet", 1024, task="training"),
+    Case("encoder", 1024, task="training"),
+    Case("resnet", 1024, "bfloat16", "training"),
+    Case("encoder", 1024, "bfloat16", "training"),
+    Case("mlp", 32),
+    Case("mlp", 65536),
+]
+# These run in further processes, for how far processes differ.
+REPEATED = CASES[:4]
+PROCESSES = {"pytorch": 3, "jax": 1}
 
 
-def measure_networks(order: Any, report: Report) -> None:
-    """Compare the ways to run each case, an entry each."""
-    networks = room(order.framework, order.rehearsed)
-    for item in report.items():
-        about = {**item["case"], "process": order.process, "settings": networks.settings()}
-        with report.entry(Measured(**about, seconds=0.0)) as entry:
-            report.fail_if_planted()
-            measured(networks, Case(**item["case"]), item["limit"], entry)
+def cases_of(framework: str) -> list[Case]:
+    """The cases of a framework.
+
+    One operation at a time, JAX's training steps at batch 1024 take minutes.
+    """
+    return [
+        case
+        for case in CASES
+        if framework != "jax" or (case.batch, case.task) != (1024, "training")
+    ]
 
 
-def measured(networks: PyTorch | Jax, case: Case, limit: float, entry: Measured) -> None:
+def missing(cases: Sequence[Case], processes: int, entries: Sequence[Measured]) -> list[Case]:
+    """What the next process is to measure: all cases once, and then the first ones again."""
+    done = Counter(Case(entry.network, entry.batch, entry.dtype, entry.task) for entry in entries)
+    again = [case for case in cases if case in REPEATED and done[case] < processes]
+    return [case for case in cases if not done[case]] or again
+
+
+def record(part: PartFile) -> None:
+    """Compare the ways to run each case that is missing, an entry each.
+
+    A process measures a case once. The next one measures it again, as often as it is wanted.
+    """
+    framework, entries = part.recording.framework, part.recording.entries
+    cases, processes = cases_of(framework), PROCESSES[framework]
+    networks = PyTorch() if framework == "pytorch" else Jax()
+    process = 1 + max((entry.process for entry in entries), default=0)
+    for case in missing(cases, processes, entries):
+        about = {**asdict(case), "process": process, "settings": networks.settings()}
+        with part.entry(Measured(**about, seconds=0.0)) as entry:
+            measured(networks, case, entry)
+    if not missing(cases, processes, entries):
+        part.complete()
+
+
+def measured(networks: PyTorch | Jax, case: Case, entry: Measured) -> None:
     """Fill in what ``compare`` says of this case, peak memory, and how far answers differ."""
     ways, args = networks.ways(case)
     # Answers are compared below: here a way that rounds differently stays a row.
-    comparison = compare(ways, *args, time_limit=limit, check=False, progress=False)
+    comparison = compare(ways, *args, time_limit=LIMIT, check=False, progress=False)
     print(comparison, flush=True)
     extra = answers(ways, args) if case.task == "inference" else {}
     for label in comparison:
@@ -87,24 +136,3 @@ def answers(ways: Any, args: tuple[Any, ...]) -> dict[str, dict[str, Any]]:
         apart = float(np.abs(numbers - expected).max() / np.abs(expected).max())
         found[label] = {"difference": finite(apart), "peak_bytes": rise}
     return found
-
-
-def measure_cold_starts(order: Any, report: Report) -> None:
-    """Build each way of each case and call it twice. It also fills the frameworks' disk caches."""
-    networks = room(order.framework, order.rehearsed)
-    for item in report.items():
-        about = {**item["case"], "process": order.process, "beside": order.beside}
-        with report.entry(ColdStart(**about)) as entry:
-            ways, args = networks.ways(Case(**item["case"]))
-            for label, way in ways.items():
-                entry.first_call[label], entry.second_call[label] = two_calls(way, args)
-                report.told(entry)  # is kept, should the next one end the process
-
-
-def two_calls(way: Any, args: tuple[Any, ...]) -> Iterator[float]:
-    """The seconds of the first and the second call."""
-    for _call in range(2):
-        start = perf_counter()
-        way(*args)
-        synchronize()
-        yield perf_counter() - start

@@ -4,11 +4,14 @@ import ast
 import dis
 import json
 import linecache
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
 
 from recording import ROOT
+
+NOTEBOOKS = ROOT / "notebooks/en"
 
 
 @dataclass(frozen=True)
@@ -26,19 +29,17 @@ class CodeCell:
         """What a traceback names as its file."""
         return f"{self.notebook}, code cell {self.number}"
 
-    def compiled(self, displays: bool = False) -> CodeType:
-        """Its code, whose lines tracebacks and compilers find.
-
-        With `displays` it passes the value of its last line to ``display``, as Jupyter does.
-        """
+    def compiled(self) -> CodeType:
+        """Its code, whose lines tracebacks and compilers find."""
         lines = self.source.splitlines(keepends=True)
         linecache.cache[self.place] = (len(self.source), None, lines, self.place)
-        tree = ast.parse(self.source)
-        last = tree.body[-1] if tree.body else None
-        if displays and isinstance(last, ast.Expr) and not self.source.rstrip().endswith(";"):
-            show = ast.Call(ast.Name("display", ast.Load()), [last.value], [])
-            tree.body[-1] = ast.copy_location(ast.Expr(show), last)
-        return compile(ast.fix_missing_locations(tree), self.place, "exec")
+        return compile(ast.parse(self.source), self.place, "exec")
+
+
+def english_notebooks(framework: str) -> list[Path]:
+    """Those of a framework; `faster` first, which has most for a GPU."""
+    paths = (NOTEBOOKS / framework).glob("*.ipynb")
+    return sorted(paths, key=lambda path: (path.stem != "faster", path.stem))
 
 
 def code_cells(path: Path) -> list[CodeCell]:
@@ -57,20 +58,16 @@ def code_cells(path: Path) -> list[CodeCell]:
     ][1:]
 
 
-def for_a_gpu(cells: list[CodeCell], asking: bool = False) -> list[CodeCell]:
-    """The cells that need a GPU, and those before them whose names they use; in order.
-
-    With `asking`, also those that do something else where there is one.
-    """
+def needed_by(cell: CodeCell, cells: Iterable[CodeCell]) -> list[CodeCell]:
+    """Those of the cells before it that give it names, directly or through others; in order."""
     found: list[CodeCell] = []
-    needed: set[str] = set()
-    for cell in reversed(cells):
-        reads, gives = names(cell.compiled())
-        asks = asking and "has_gpu" in reads and "if not has_gpu" not in cell.source
-        if "gpu" in cell.tags or asks or gives & needed:
+    needed, _gives = names(cell.compiled())
+    for before in sorted(cells, key=lambda one: one.number, reverse=True):
+        reads, gives = names(before.compiled())
+        if before.number < cell.number and gives & needed:
             needed = needed - gives | reads
-            found.append(cell)
-    return found[::-1] if any("gpu" in cell.tags for cell in found) else []
+            found.append(before)
+    return found[::-1]
 
 
 def names(code: CodeType) -> tuple[set[str], set[str]]:
@@ -85,15 +82,3 @@ def names(code: CodeType) -> tuple[set[str], set[str]]:
         elif isinstance(step.argval, CodeType):
             reads |= names(step.argval)[0] - gives
     return reads, gives
-
-
-def misspelled(cell: CodeCell) -> CodeCell:
-    """The cell with the last name misspelled of those that are used on a GPU."""
-    (statement,) = ast.parse(cell.source).body
-    inside = [one for part in getattr(statement, "body", ()) for one in ast.walk(part)]
-    used = [one for one in inside if isinstance(one, ast.Attribute | ast.Name)]
-    last = max(used, key=lambda one: (one.end_lineno or 0, one.end_col_offset or 0))
-    line, column = (last.end_lineno or 0) - 1, last.end_col_offset
-    lines = cell.source.encode().splitlines(keepends=True)
-    lines[line] = lines[line][:column] + b"_misspelled" + lines[line][column:]
-    return replace(cell, source=b"".join(lines).decode())

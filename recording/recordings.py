@@ -1,7 +1,7 @@
 """The recordings: ``recorded/<device>/<part>.json``, what was measured and shown on an accelerator.
 
-A file holds one part of one run, as plain data. It is written anew after each entry, so a run that
-is cut off leaves what it had, with ``complete`` false.
+A file holds one part of a run, as plain data. It is written anew after each entry (``part``), so
+an interrupted run leaves what it had, with ``complete`` false, and the next one goes on there.
 """
 
 import re
@@ -13,6 +13,7 @@ import msgspec
 SCHEMA = "d2lhybrid-recording"
 VERSION = 1
 CPU = "cpu"  # a folder beside those of the devices, with comparisons of `make findings`
+BEGUN = "Begun, and not at its end."  # the error of an entry until it is whole
 
 
 # The estimate, low and high; None in place of infinity, which JSON does not have.
@@ -45,8 +46,8 @@ class Row(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_default
 class Measured(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A network at one batch size, in one process: its table, or the error that it ended with.
 
-    Several entries of the same case are several processes. The rows' `cold_seconds` are with the
-    disk caches that the cold starts have filled.
+    Several entries of the same case are several processes. The first one starts with empty disk
+    caches, and finds those that its earlier cases have filled, as all later processes do.
     """
 
     network: str
@@ -64,23 +65,10 @@ class Measured(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_de
     error: str | None = None
     commit: str | None = None  # where it is not the recording's
 
-
-class ColdStart(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The first and second calls in a process, with an empty disk cache, in seconds by label.
-
-    `beside` counts the other processes that compiled at the same time.
-    """
-
-    network: str
-    batch: int
-    dtype: str
-    task: str
-    process: int
-    beside: int
-    first_call: dict[str, float] = {}
-    second_call: dict[str, float] = {}
-    error: str | None = None
-    commit: str | None = None  # where it is not the recording's
+    @property
+    def name(self) -> str:
+        """The case in words."""
+        return f"{self.network}, batch {self.batch}, {self.dtype}, {self.task}"
 
 
 class Text(msgspec.Struct, forbid_unknown_fields=True, tag_field="kind", tag="text"):
@@ -95,13 +83,6 @@ class Compared(msgspec.Struct, forbid_unknown_fields=True, tag_field="kind", tag
     json: dict[str, Any]
 
 
-class Revealed(msgspec.Struct, forbid_unknown_fields=True, tag_field="kind", tag="reveal"):
-    """What ``reveal`` was given: comparisons by name, as in `Compared`, and the guesses."""
-
-    comparisons: dict[str, dict[str, Any]]
-    guess: dict[str, float]
-
-
 class Rows(
     msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, tag_field="kind", tag="rows"
 ):
@@ -113,7 +94,7 @@ class Rows(
     noise_floor: dict[str, float | None] = {}
 
 
-Output = Text | Compared | Revealed | Rows
+Output = Text | Compared | Rows
 
 
 class Cell(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -121,7 +102,7 @@ class Cell(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
     `notebook` is "pytorch/faster", `cell` its number among the code cells, from 0, `id` its id in
     the notebook (empty if the notebook no longer has such a cell), and `gpu` whether it has that
-    tag. `error` is what ended it.
+    tag. `seconds` is with the cells that had to run before it. `error` is what ended it, or them.
     """
 
     notebook: str
@@ -133,36 +114,42 @@ class Cell(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     outputs: list[Output]
     error: str | None
 
-
-class Check(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """One check of the measuring itself; `rows` are its table, with a column for each key."""
-
-    check: str
-    framework: str
-    seconds: float
-    rows: list[dict[str, str | float | None]]
-    error: str | None
+    @property
+    def name(self) -> str:
+        return f"{self.notebook}, code cell {self.cell}"
 
 
 class FailedCell(msgspec.Struct, forbid_unknown_fields=True):
-    """The number of a code cell, from 0, and what ended it."""
+    """The number of a code cell, from 0, and the first lines of what nbval says against it."""
 
     cell: int
-    error: str
+    said: list[str]
 
 
 class Notebook(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """An English notebook, run from top to bottom: how many of its code cells ran, which failed."""
+    """An English notebook, executed and compared by nbval: what became of its code cells.
+
+    `left_out` counts those among the passed that found no GPU.
+    """
 
     notebook: str
-    cells: int
-    ran: int
+    passed: int
+    skipped: int
+    left_out: int
     failed: list[FailedCell]
     seconds: float
+    error: str | None
+
+    @property
+    def name(self) -> str:
+        return self.notebook
 
 
-class Recording(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What all parts say: where, with what, and when. Each part is a class below."""
+class Recording(msgspec.Struct, kw_only=True):
+    """What all parts say: where, with what, and when. Each part is a class below.
+
+    A file may have fields that nobody reads any more.
+    """
 
     schema: str
     version: int
@@ -175,8 +162,8 @@ class Recording(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_d
     versions: dict[str, str]
     date: str
     commit: str
-    rehearsed: bool
     complete: bool
+    entries: list[Any]
 
     def __post_init__(self) -> None:
         """Raise ValueError where a field can't be true."""
@@ -186,39 +173,31 @@ class Recording(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_d
             raise ValueError("`commit` isn't 40 hexadecimal digits")
 
 
-class NetworksRecording(Recording, kw_only=True):
-    """Part 1: the networks of the chapter `faster`, and their cold starts."""
-
-    entries: list[Measured]
-    cold_starts: list[ColdStart] = []
-
-
-class CellsRecording(Recording, kw_only=True):
-    """Part 2: cells of the English notebooks."""
-
-    entries: list[Cell]
-
-
-class ChecksRecording(Recording, kw_only=True):
-    """Part 3: does the measuring hold on this machine? `framework` is empty here."""
-
-    entries: list[Check]
-
-
 class NotebooksRecording(Recording, kw_only=True):
-    """Part 4: the English notebooks from top to bottom."""
+    """The English notebooks, whole."""
 
     entries: list[Notebook]
 
 
+class CellsRecording(Recording, kw_only=True):
+    """Cells of the English notebooks."""
+
+    entries: list[Cell]
+
+
+class NetworksRecording(Recording, kw_only=True):
+    """The networks of the chapter `faster`."""
+
+    entries: list[Measured]
+
+
 PARTS: dict[str, type[Recording]] = {
-    "networks-pytorch": NetworksRecording,
-    "networks-jax": NetworksRecording,
-    "cells-pytorch": CellsRecording,
-    "cells-jax": CellsRecording,
-    "checks": ChecksRecording,
     "notebooks-pytorch": NotebooksRecording,
     "notebooks-jax": NotebooksRecording,
+    "cells-pytorch": CellsRecording,
+    "cells-jax": CellsRecording,
+    "networks-pytorch": NetworksRecording,
+    "networks-jax": NetworksRecording,
 }
 
 
@@ -226,14 +205,14 @@ def read_recordings(folder: Path) -> list[Recording]:
     """All recordings below `folder`, which has a folder for each device; none if it isn't there.
 
     Raises:
-        RecordingError: a file is none, is of another version of the format, or was rehearsed.
+        RecordingError: a file is none, or is of another version of the format.
     """
     files = sorted(folder.glob("*/*.json"))
     return [read_recording(file) for file in files if file.parent.name != CPU]
 
 
-def read_recording(file: Path, rehearsed: bool = False) -> Recording:
-    """One recording. One that was rehearsed has no figures of a GPU: it is refused unless wanted.
+def read_recording(file: Path) -> Recording:
+    """One recording.
 
     Raises:
         RecordingError: see ``read_recordings``.
@@ -249,24 +228,16 @@ def read_recording(file: Path, rehearsed: bool = False) -> Recording:
             f"name says, one of {', '.join(PARTS)}. Received: {head}. `make record` writes it anew."
         )
     try:
-        recording = msgspec.convert(content, PARTS[file.stem])
+        return msgspec.convert(content, PARTS[file.stem])
     except msgspec.ValidationError as error:
         raise RecordingError(
             f"Expected {file} to fit version {VERSION} of the format. Received: {error}. "
             "`make record` writes it anew."
         ) from error
-    if recording.rehearsed and not rehearsed:
-        raise RecordingError(
-            f"Expected a recording from a GPU in {file}. Received: one that was rehearsed on a "
-            "CPU, whose figures mean nothing. Delete it."
-        )
-    return recording
 
 
-def write_recording(recording: Recording, folder: Path) -> None:
-    """Write it as ``<part>.json``, whole or not at all."""
-    folder.mkdir(parents=True, exist_ok=True)
-    target = folder / f"{recording.part}.json"
-    unfinished = target.with_suffix(".unfinished")
+def write_recording(recording: Recording, file: Path) -> None:
+    """Write it as `file`, whole or not at all."""
+    unfinished = file.with_suffix(".unfinished")
     unfinished.write_bytes(msgspec.json.format(msgspec.json.encode(recording), indent=1) + b"\n")
-    unfinished.replace(target)
+    unfinished.replace(file)

@@ -28,18 +28,13 @@ def table(measured: Sequence[Measured], metric: str) -> Iterator[str]:
     """The lines of one table."""
     labels = list(dict.fromkeys(row.label for entry in measured for row in entry.rows))
     yield from ("", f"| {metric} | " + " | ".join(labels) + " |", "|---|" + "---:|" * len(labels))
-    for case in dict.fromkeys(map(case_of, measured)):
+    for case in dict.fromkeys(entry.name for entry in measured):
         cells: dict[str, list[str]] = {label: [] for label in labels}
         for entry in measured:
-            if case_of(entry) == case:
+            if entry.name == case:
                 for row in entry.rows:
                     cells[row.label].append(shown(row, metric, row is entry.rows[0]))
         yield f"| {case} | " + " | ".join(map(", ".join, cells.values())) + " |"
-
-
-def case_of(entry: Measured) -> str:
-    """The case in words."""
-    return f"{entry.network}, batch {entry.batch}, {entry.dtype}, {entry.task}"
 
 
 def shown(row: Row, metric: str, is_baseline: bool) -> str:

@@ -90,19 +90,16 @@ def test_a_gpu_that_computes_is_enough_and_one_that_computes_wrongly_is_not(
         require()
 
 
-# `make record` looks for the mark as it is written before a test, and is to find none here.
 FOR_A_GPU = f"""
 import os, pytest
 
-for_a_gpu = pytest.mark.gpu("mxnet")
-
-@for_a_gpu
+@pytest.mark.gpu("mxnet")
 def test_without(): pass
 
 def test_one_is_required():  # as where another process sees a GPU, and this one no longer does
     os.environ["{REQUIRE}"] = "mxnet"
 
-@for_a_gpu
+@pytest.mark.gpu("mxnet")
 def test_with(): pass
 """
 

@@ -193,7 +193,7 @@ def test_pages_need_no_framework(pip, newer, monkeypatch, extras):
     assert pip("--for", extras) == ([], False)
 
 
-@pytest.mark.parametrize("target", ["html", "lock", "messages", "record-kit", "student", "watch"])
+@pytest.mark.parametrize("target", ["environments", "html", "lock", "messages", "student", "watch"])
 def test_make_sets_up_no_more_for_what_executes_nothing(target):
     plain = {name: text for name, text in os.environ.items() if not re.match("MAKE|MFLAGS", name)}
     said = subprocess.check_output(

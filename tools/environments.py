@@ -2,7 +2,7 @@
 
 Each ``environment*.yml`` names a few packages, and ``requirements/environment*.txt`` every version
 that pip then takes: the resolver's answer, on which pip is held as on a constraint. ``make lock``
-writes these lists anew (``--write``). Without it, as in ``make rehearse``, the resolver is held to
+writes these lists anew (``--write``). Without it (``make environments``), the resolver is held to
 each list and has to give it back: another answer means that the list is behind its environment.
 """
 

@@ -20,8 +20,8 @@ from setup_env import ROOT
 from book.frameworks import FRAMEWORKS
 from book.measured import LARGE_BATCH, findings_file
 from d2lhybrid import Comparison, compare, variants
-from recording.chapter_networks import NOTEBOOKS, defines_networks
-from recording.notebook_code import code_cells
+from recording.chapter_networks import defines_networks
+from recording.notebook_code import NOTEBOOKS, code_cells
 
 STAGED = ROOT / "build/findings"
 PROCESSES = 6  # the fewest that give an interval

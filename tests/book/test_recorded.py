@@ -146,16 +146,6 @@ def test_rows_errors_and_what_markdown_would_take_for_its_own(root):
     assert box.endswith(f"> ```text\n> {error}\n> ```")
 
 
-def test_what_reveal_showed_has_a_table_for_each_name(root):
-    made = {name: comparison({"eager": 1e-3, "jit": 5e-4}) for name in ("Loop", "MLP")}
-    shown = {name: json.loads(one.to_json()) for name, one in made.items()}
-    reveal = {"kind": "reveal", "comparisons": shown, "guess": {"MLP": 3}}
-    record(root, "cells", [ran(CODE, reveal)])
-    (box,) = boxes(root)
-    assert re.findall(r"^> \*\*(\w+)\*\*$", box, re.MULTILINE) == ["Loop", "MLP"]
-    assert box.count("| variant |") == 2
-
-
 def test_the_picture_of_networks_has_one_bar_for_all_processes(root):
     found = [(2.0, "faster", "faster"), (4.0, "faster", "undecided"), (3.0, "faster", "faster")]
     record(root, "networks", [

@@ -1,11 +1,12 @@
 """The names in cells for a GPU exist, as far as one can see without running them.
 
-They run on a GPU, and on stand-ins for one: ``make rehearse``. Nothing here says that they work.
+They run on a GPU: ``make record``. Nothing here says that they work.
 """
 
 import ast
 import builtins
 import sys
+from dataclasses import replace
 from functools import cache
 from inspect import isclass
 from types import ModuleType
@@ -15,7 +16,7 @@ from processes import ROOT
 
 from book.frameworks import FRAMEWORKS
 from d2lhybrid.frameworks import get
-from recording.notebook_code import code_cells, misspelled, names
+from recording.notebook_code import code_cells, names
 
 OF_JUPYTER = {"display"}
 
@@ -74,6 +75,20 @@ def strange(cell, before):
         for one, owner in owners.items()
         if not (hasattr(owner, one.attr) if owner else one.attr in of_values)
     }
+
+
+def misspelled(cell):
+    """The cell with the last name misspelled of those that are used on a GPU."""
+    (statement,) = ast.parse(cell.source).body
+    inside = [one for part in statement.body for one in ast.walk(part)]
+    used = [one for one in inside if isinstance(one, ast.Attribute | ast.Name)]
+    last = max(used, key=lambda one: (one.end_lineno, one.end_col_offset))
+    lines = cell.source.encode().splitlines(keepends=True)
+    line = lines[last.end_lineno - 1]
+    lines[last.end_lineno - 1] = (
+        line[: last.end_col_offset] + b"_misspelled" + line[last.end_col_offset :]
+    )
+    return replace(cell, source=b"".join(lines).decode())
 
 
 def test_they_exist(cells):

@@ -18,7 +18,8 @@ from d2lhybrid.experiment.comparison import MIME as COMPARED
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ROWS = [
-    {"label": "eager", "role": "baseline", "verdict": "same", "latency": 0.5, "facts": {}, "cause": None},
+    {"label": "eager", "role": "baseline", "verdict": "same", "latency": 0.5,
+     "facts": {}, "cause": None},
     {"label": "jit", "role": "variant", "verdict": "slower", "latency": 0.7,
      "facts": {"recorded": 25, "steps": 15}, "cause": "graph_break"},
 ]  # fmt: skip
@@ -66,7 +67,10 @@ CASES = {
     "other_folder": ("path", "/tmp", "/private/var/folders/tmp", False),
     "other_file": ("path", "run_mlp.c", "run_cnn.c", True),
     "other_environment": (
-        "package", "../../../.venv/lib/python3.11", "../../../../conda/envs/a/lib/python3.12", False
+        "package",
+        "../../../.venv/lib/python3.11",
+        "../../../../conda/envs/a/lib/python3.12",
+        False,
     ),
     "other_file_of_a_package": ("package", "layers.py", "blocks.py", True),
     "another_processor": ("program", "29 once", "31 once", False),
@@ -107,8 +111,9 @@ SAID = {
 def nbval(folder, *more, jobs="1", env=None):
     """Its status and what it said of the notebooks in a folder."""
     command = run_notebooks.command([folder], jobs, "-v", f"--rootdir={folder}", *more)
+    env = {**os.environ, "D2LHYBRID_REQUIRE_GPU": "", "PY_COLORS": "0", **(env or {})}
     done = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, "D2LHYBRID_REQUIRE_GPU": "", "PY_COLORS": "0", **(env or {})},
+        command, cwd=ROOT, env=env,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=240,
     )  # fmt: skip
     return done.returncode, done.stdout
@@ -130,7 +135,8 @@ def test_it_says_how_many_claims_were_decided(tmp_path):
 
 def test_it_says_how_much_was_compared(tmp_path):
     source = (
-        f"from IPython.display import publish_display_data\npublish_display_data({{{COMPARED!r}: {SUMMARY}}})"
+        "from IPython.display import publish_display_data\n"
+        f"publish_display_data({{{COMPARED!r}: {SUMMARY}}})"
     )
     committed = json.loads(json.dumps(SUMMARY).replace("role", "what"))
     shown = new_output("display_data", {COMPARED: committed})
@@ -145,7 +151,7 @@ def test_it_says_how_much_was_compared(tmp_path):
     nbformat.write(new_notebook(cells=cells), tmp_path / "a.ipynb")
     status, said = nbval(tmp_path, env={"PATH": ":".join(NO_DRIVER)})
     assert status == 0, said
-    assert "compared the outputs of 2 of 3 cells: 1 as printed, 1 by what their comparisons say" in said
+    assert "compared the outputs of 2 of 3 cells: 1 as printed, 1 by what their comparisons" in said
     figures = "1 of 1 comparisons, 2 of 2 labels, 0 of 2 roles, 2 of 2 facts, 1 of 1 causes"
     assert f"compared {figures}" in said.splitlines()
 

@@ -7,7 +7,8 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 def test_the_cell_that_fails_in_the_second_run_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(run_twice, "ROOT", tmp_path)
-    sources = {"keeps": "kept = 'once' if 'kept' not in dir() else 'twice'", "asks": "{'once': 1}[kept]"}
+    keeps = "kept = 'once' if 'kept' not in dir() else 'twice'"
+    sources = {"keeps": keeps, "asks": "{'once': 1}[kept]"}
     cells = [new_code_cell(source, id=name) for name, source in sources.items()]
     good = new_notebook(cells=cells[:1], metadata={"d2lhybrid": {}})
     bad = new_notebook(cells=cells, metadata={"d2lhybrid": {}})

@@ -35,11 +35,6 @@ def test_the_folded_cells_are_executed_down_to_the_networks(tmp_path: Path) -> N
     assert (module.resnet(), module.encoder()) == (32, 64)
 
 
-def test_rehearsed_they_compute_on_the_cpu(tmp_path: Path) -> None:
-    path = notebook(tmp_path, ('device = "cuda"', FOLDED), (NETWORKS, FOLDED))
-    assert chapter_networks(path, rehearsed=True).device == "cpu"
-
-
 @pytest.mark.parametrize("cells", [[], [(NETWORKS, {})], [(NETWORKS, FOLDED)] * 2])
 def test_a_notebook_without_one_such_cell_is_refused(tmp_path: Path, cells: list[Any]) -> None:
     with pytest.raises(LookupError, match=r"one folded cell in .*faster.ipynb"):

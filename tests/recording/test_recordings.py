@@ -5,7 +5,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from recording.recordings import (
@@ -37,7 +36,6 @@ def test_what_is_recorded_in_the_repository_can_be_read() -> None:
     assert recordings
     for recording in recordings:
         assert recording.entries, recording.part
-        assert not recording.rehearsed
     for device in (folder for folder in RECORDED.iterdir() if folder.name != CPU):
         assert len([*device.glob("**/*.json")]) <= len(PARTS) <= 8
 
@@ -56,7 +54,7 @@ def test_a_recorded_table_starts_with_its_baseline() -> None:
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     original = read_recording(RECORDED / "nvidia-h100/networks-pytorch.json")
-    write_recording(original, tmp_path)
+    write_recording(original, tmp_path / "networks-pytorch.json")
     assert read_recording(tmp_path / "networks-pytorch.json") == original
     assert [file.name for file in tmp_path.iterdir()] == ["networks-pytorch.json"]
 
@@ -72,10 +70,8 @@ def test_no_recordings_without_a_folder(tmp_path: Path) -> None:
         ({"schema": "d2lhybrid-comparison"}, "schema 'd2lhybrid-recording'"),
         ({"part": "networks-pytorch"}, "the part that its name says"),
         ({"entries": [{"network": "resnet"}]}, "missing required field `batch`"),
-        ({"temperature": 80}, "unknown field `temperature`"),
         ({"date": "yesterday"}, "`date` isn't of the form"),
         ({"commit": "main"}, "`commit` isn't 40"),
-        ({"rehearsed": True}, "rehearsed on a CPU"),
     ],
 )
 def test_what_is_no_recording_is_refused(
@@ -92,11 +88,6 @@ def test_a_file_that_is_cut_is_refused(tmp_path: Path) -> None:
     file.write_text(file.read_text()[:1000])
     with pytest.raises(RecordingError, match="Expected a recording in"):
         read_recordings(tmp_path)
-
-
-def test_a_rehearsed_recording_is_read_where_it_is_wanted(tmp_path: Path) -> None:
-    file = changed(tmp_path, rehearsed=True)
-    assert msgspec.structs.asdict(read_recording(file, rehearsed=True))["rehearsed"]
 
 
 def test_recorded_networks_show_as_tables() -> None:
