@@ -62,7 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             with onto_stderr():  # what a file or a model prints is no part of the result
                 shown, status = run(**options)
         except KeyboardInterrupt as error:  # which may say what is known by then
-            print(f"d2lhybrid {command}: {str(error) or _('interrupted')}", file=sys.stderr)
+            message = str(error) or _("interrupted")
+            print(f"d2lhybrid {command}: {message}", file=sys.stderr)
             return INTERRUPTED
         except D2LHybridError as error:
             print(f"d2lhybrid {command}: {error}", file=sys.stderr)

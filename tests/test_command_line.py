@@ -217,7 +217,7 @@ def test_it_runs_as_a_module():
         ("compare my-program.py f --references", "for --references. Received: functions"),
         ("compare undefined.py f", "name 'torhc' is not defined (undefined.py, line 2)"),
         ("explain my_model.py", "Received: 'my_model.py'"),
-        ("explain my_model.py:failing", "no data here (my_model.py, line 17)"),
+        ("explain my_model.py:failing", "no data here (my_model.py, line 19)"),
         ("explain my_model.py:ways", "holds several callables"),
         ("compare broken.py f", "SystemExit: no way"),
         ("compare helper.py total", "'total' in helper.py, which needs some."),
