@@ -26,11 +26,8 @@ def record(part: PartFile) -> None:
 
 
 def record_notebook(part: PartFile, notebook: str, cells: list[CodeCell]) -> None:
-    """Run those of one notebook."""
+    """Run those of one notebook, each anew from the first cell that it needs."""
     done = {(entry.notebook, entry.cell) for entry in part.recording.entries}
-    ran: set[CodeCell] = set()
-    # A new ``__main__``, where TorchDynamo looks up what a class uses.
-    module = sys.modules["__main__"] = ModuleType("__main__")
     for cell in cells:
         if "gpu" not in cell.tags or (notebook, cell.number) in done:
             continue
@@ -44,13 +41,12 @@ def record_notebook(part: PartFile, notebook: str, cells: list[CodeCell]) -> Non
             outputs=[],
             error=None,
         )
+        # A new ``__main__``, where TorchDynamo looks up what a class uses.
+        module = sys.modules["__main__"] = ModuleType("__main__")
         with part.entry(entry):
             for before in needed_by(cell, cells):
-                if before not in ran:
-                    run(before, vars(module), [])
-                    ran.add(before)
+                run(before, vars(module), [])
             run(cell, vars(module), entry.outputs)
-            ran.add(cell)
 
 
 def run(cell: CodeCell, names: dict[str, Any], outputs: list[Output]) -> None:

@@ -93,7 +93,7 @@ def test_cells_for_a_gpu_run_after_those_that_they_need_and_keep_what_they_show(
     assert isinstance(shown, Compared)
     assert shown.json["baseline"] == "a"
     assert failed.error == "ZeroDivisionError: division by zero"
-    # What is there stays, and what needs it runs it again.
+    # What is there stays, and the next run goes on with what is missing.
     file.recording.entries.remove(file.recording.entries[1])
     cells.record_notebook(file, "jax/a", code_cells(path))
     assert [entry.cell for entry in file.recording.entries] == [3, 6, 4]

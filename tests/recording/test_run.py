@@ -97,8 +97,10 @@ def test_a_part_that_takes_too_long_is_ended_and_the_next_run_goes_on(tmp_path: 
 
 
 def test_a_part_that_does_nothing_is_not_begun_again(tmp_path: Path, capsys: Any) -> None:
-    nothing = Part("notebooks-pytorch", 30, (sys.executable, "-c", "raise SystemExit(3)"))
+    code = "print('begun'); raise SystemExit(3)"
+    nothing = Part("notebooks-pytorch", 10, (sys.executable, "-c", code))
     assert not ran(tmp_path, nothing)
+    assert (tmp_path / "notebooks-pytorch.log").read_text() == "begun\n"
     said = capsys.readouterr().out
     assert "notebooks-pytorch: not complete: The process ended with status 3." in said
 
