@@ -15,6 +15,7 @@ import pytest
 from fake import Machine
 from test_fake_framework import Toy
 
+from d2lhybrid import call
 from d2lhybrid.display import progress
 from d2lhybrid.errors import (
     ArgumentError,
@@ -416,7 +417,7 @@ def test_measure():
     assert low <= result.median <= high < low * 1.02
     assert (result.label, result.times.device) == ("f", None)
     with pytest.raises(CallFailedError, match="unexpected keyword argument 'scales'"):
-        measure(m.function(1e-3), scales=2, timer=m.clock)
+        measure(call(m.function(1e-3), scales=2), timer=m.clock)
 
 
 def test_measure_ends_after_five_seconds_or_less_or_at_so_many_samples(capsys, monkeypatch):
