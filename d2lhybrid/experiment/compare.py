@@ -16,7 +16,7 @@ from d2lhybrid.core.arguments import Call, name_of, unknown_label
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.core.reader import option
-from d2lhybrid.core.usage import not_comparable, not_one_callable
+from d2lhybrid.core.usage import described, not_comparable, not_one_callable
 from d2lhybrid.experiment.cold_start import TimerFunction
 from d2lhybrid.experiment.comparison import Comparison
 from d2lhybrid.experiment.crowded import cores_held, run_with_one_thread, with_one_thread
@@ -24,7 +24,7 @@ from d2lhybrid.experiment.experiment import Experiment
 from d2lhybrid.experiment.measurement import Measurement
 from d2lhybrid.experiment.processes import OneProcessExperiment, ProcessExperiment
 from d2lhybrid.experiment.variants import Variants, in_role, variants
-from d2lhybrid.frameworks.variant import Args, Kwargs
+from d2lhybrid.frameworks.variant import Args, Kwargs, variant_of
 from d2lhybrid.frameworks.verb import verb
 
 MOST_SECONDS = "D2LHYBRID_MOST_SECONDS"
@@ -199,8 +199,20 @@ def _functions(what: Any, args: Args) -> tuple[Mapping[str, Any], Args, Kwargs]:
     elif not isinstance(functions, Variants) or called.args or called.kwargs:
         # Arguments beside variants take the place of those that they hold, because the notebooks
         # still write ``compare(variants(net, x), x)``. This goes when they do.
+        _require_no_batch(functions, called)
         return functions, called.args, called.kwargs
     return functions, functions.args, functions.kwargs
+
+
+def _require_no_batch(functions: Mapping[str, Any], called: Call) -> None:
+    """Raise ArgumentError if steps of training, which hold their batch, are to get arguments."""
+    of_training = [way for way in map(variant_of, functions.values()) if way and way.is_step]
+    if of_training and (called.args or called.kwargs):
+        text = _(
+            "Expected steps alone, because they hold their batch: {example}. Received: {more}."
+        )
+        received = described(called.args, called.kwargs)
+        raise ArgumentError(text.format(example="compare(training(...))", more=received))
 
 
 @verb("measure(net, x)", check=_measure_misused)

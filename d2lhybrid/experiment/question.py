@@ -27,7 +27,7 @@ def warnings(functions: Mapping[str, Any], args: Args, kwargs: Mapping[str, Any]
 def _calls(functions: Mapping[str, Any], args: Args, kwargs: Mapping[str, Any]) -> Iterator[Call]:
     """What is called: the models behind ways, and the user's own callables themselves.
 
-    A step of training has no such model, because its copy is to be in training mode.
+    Of a step of training nothing, because its copy is to be in training mode.
     """
     for function in functions.values():
         whole, way = Call.of(function).with_more(args, kwargs), variant_of(function)

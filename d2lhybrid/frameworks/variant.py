@@ -188,6 +188,16 @@ class Variant:
         run: Any = self.run
         return run(*args, **kwargs)
 
+    @property
+    def __name__(self) -> str:
+        """As functions have it, for messages and for the label of ``measure``."""
+        return self.name
+
+    @property
+    def is_step(self) -> bool:
+        """Is it a step of training? It trains a copy of the model, on a batch that it holds."""
+        return self.origin is not None and self.model is None
+
     def __copy__(self) -> "Variant":
         """Itself: what is compiled exists once in a process."""
         return self

@@ -335,7 +335,7 @@ def test_the_garbage_collector_is_off_inside_and_on_again_after():
 @pytest.mark.parametrize(
     ("functions", "options", "error", "said"),
     [
-        ([print], {}, ArgumentError, "not a dict"),
+        ([print], {}, ArgumentError, "cannot be called"),
         ({"a": list}, {"baseline": "b"}, UnknownLabelError, "one of 'a'.*'b'"),
         ({"a": list, "C": list}, {"references": ["D"]}, ArgumentError, "among 'a', 'C', in.*'D'"),
         ({"a": list, "C": list}, {"references": "C"}, ArgumentError, "in a tuple.*: 'C'"),
