@@ -22,7 +22,7 @@ from io import StringIO
 from callables import ROOT, busy
 from resumable import Results
 
-from d2lhybrid import compare, variants
+from d2lhybrid import call, compare, variants
 from d2lhybrid.errors import ClaimError
 
 WAYS = ("torch.compile", "aotinductor")
@@ -66,8 +66,8 @@ def gpt_block():
 def one_run(threads, limit, truth):
     """The verdicts of a comparison on so many threads, and what became of the true claims."""
     net, x, mask = gpt_block()
-    ways = variants(net, x, mask=mask).only("eager", *WAYS)
-    c = compare(ways, x, mask=mask, time_limit=limit, threads=threads, progress=False, why=False)
+    ways = variants(call(net, x, mask=mask)).only("eager", *WAYS)
+    c = compare(ways, time_limit=limit, threads=threads, progress=False, why=False)
     return {
         "ms": {label: c[label].median * 1e3 for label in c},
         "ratios": {label: c.ratio(label) for label in WAYS},

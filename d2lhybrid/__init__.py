@@ -9,7 +9,15 @@ __version__ = "0.2.0"
 # By module, as in ``__init__.pyi``. Nothing is imported here: ``python -m d2lhybrid`` runs this
 # file while the current folder still comes first, so a file there could take a library's place.
 _NAMES = {
-    "artifacts.load": ("inspect", "load", "trust", "verify"),
+    "artifacts.load": (
+        "Inspection",
+        "LoadedModel",
+        "Verification",
+        "inspect",
+        "load",
+        "trust",
+        "verify",
+    ),
     "artifacts.native": ("run_native",),
     "artifacts.save": ("save",),
     "core.arguments": ("call",),
@@ -20,12 +28,13 @@ _NAMES = {
     "experiment.measurement": ("Measurement",),
     "experiment.sweep": ("sweep",),
     "experiment.training": ("training",),
-    "experiment.variants": ("variants",),
+    "experiment.variants": ("Variants", "variants"),
     "explaining": ("explain", "graph"),
     "frameworks.mxnet.compat": ("import_mxnet",),
     "graphs.explanation": ("Explanation",),
     "graphs.graph": ("Graph",),
     "timing": ("Benchmark", "Timer", "synchronize"),
+    "why.rules": ("Reason",),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 __all__ = sorted([*_MODULES, "errors"])

@@ -10,7 +10,6 @@ if __name__ == "__main__" and not sys.flags.safe_path:
 
 from argparse import SUPPRESS, ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from d2lhybrid.artifacts.load import verify
@@ -82,7 +81,7 @@ def _compare(
     of_variants = {name: options.pop(name) for name in OPTIONS_OF_VARIANTS if name in options}
     compared = to_compare(file, functions)
     if isinstance(compared, Call):
-        compared = replace(compared, function=variants(compared, **of_variants))
+        compared = variants(compared, **of_variants)
     elif of_variants:
         text = _("Expected a model, as {example}, for {options}. Received: functions.")
         given = ", ".join(OPTIONS_OF_VARIANTS[name] for name in of_variants)

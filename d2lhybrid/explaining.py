@@ -1,29 +1,29 @@
 """What does the compiler make of this model? The same question for every framework."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from d2lhybrid.core.arguments import name_of, resolve_call
+from d2lhybrid.core.arguments import Call, name_of
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.usage import not_a_model, usage
+from d2lhybrid.core.usage import not_a_model
 from d2lhybrid.frameworks import framework_of_call, unknown_framework
 from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.failures import quiet
-from d2lhybrid.frameworks.state import preserve_state
 from d2lhybrid.frameworks.variant import Args, Kwargs
+from d2lhybrid.frameworks.verb import running, verb
 from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
 from d2lhybrid.graphs.graph import Graph
 
 
-def _misused(model: Any, *_args: Any, **_kwargs: Any) -> str:
-    return not_a_model(model)
+def _misused(given: Mapping[str, Any]) -> str:
+    return not_a_model(given["model"])
 
 
-@usage("explain(net, x)", check=_misused)
-@preserve_state
-def explain(model: Any, *args: Any, **kwargs: Any) -> Explanation:
+@verb("explain(net, x)", check=_misused)
+def explain(model: Any, /, *args: Any) -> Explanation:
     """Report what the compiler did with ``model`` so far, and what it does with one call of it.
 
     Like ``graph``, it looks at inference.
@@ -36,9 +36,9 @@ def explain(model: Any, *args: Any, **kwargs: Any) -> Explanation:
 
     Args:
         model: a framework's model, a function of its tensors, compiled or not, or
-            ``call(model, ...)`` instead of the model and its arguments.
-        args, kwargs: the arguments of the call. The model's code runs, with all its side
-            effects; what was compiled before stays as it is.
+            ``call(model, ...)``, which also takes keyword arguments of the model.
+        args: the arguments of the call. The model's code runs, with all its side effects; what was
+            compiled before stays as it is.
 
     Raises:
         UnknownFrameworkError: neither the model nor an input belongs to a known framework.
@@ -56,7 +56,7 @@ def explain(model: Any, *args: Any, **kwargs: Any) -> Explanation:
     >>> explanation.graphs()[0].fates
     {'layer_fwd': 'kept'}
     """
-    framework, model, args, kwargs = _asked(model, args, kwargs)
+    framework, model, args, kwargs = _asked(model, args)
     explanation = framework.explain.explain(model, args, kwargs)
     is_at_limit = any(finding.is_limit for finding in explanation.fallbacks)
     if not explanation.unsupported and not is_at_limit:  # which raise, or compile no more
@@ -64,9 +64,13 @@ def explain(model: Any, *args: Any, **kwargs: Any) -> Explanation:
         explanation = replace(explanation, compiled_again=compiled_again)
     if explanation.recording is None:
         return explanation
-    # What was recorded may run when the graphs are made, and draw random numbers then.
-    make = preserve_state(explanation.recording.graphs)
-    return replace(explanation, recording=Recording(make))
+    recording = explanation.recording
+
+    def graphs() -> tuple[Graph, ...]:
+        with running():  # for what was recorded may run then, and draw random numbers
+            return recording.graphs()
+
+    return replace(explanation, recording=Recording(graphs))
 
 
 def _compiled_again(framework: Framework, model: Any, args: Args, kwargs: Kwargs) -> Finding | None:
@@ -91,9 +95,8 @@ def _compiled_again(framework: Framework, model: Any, args: Args, kwargs: Kwargs
     return None
 
 
-@usage("graph(net, x)", check=_misused)
-@preserve_state
-def graph(model: Any, *args: Any, **kwargs: Any) -> Graph:
+@verb("graph(net, x)", check=_misused)
+def graph(model: Any, /, *args: Any) -> Graph:
     """The graph that a framework records of one call, before and after the compiler rewrites it.
 
     The stages: in PyTorch, as TorchDynamo records it, as ATen operations, and as the loops and
@@ -119,7 +122,7 @@ def graph(model: Any, *args: Any, **kwargs: Any) -> Graph:
     A cheap operation may be computed twice, once in each step that needs it.
 
     Args:
-        model, args, kwargs: as for ``explain``.
+        model, args: as for ``explain``.
 
     Raises:
         UnknownFrameworkError: neither the model nor an input belongs to a known framework.
@@ -133,7 +136,7 @@ def graph(model: Any, *args: Any, **kwargs: Any) -> Graph:
     >>> picture.count("merged"), picture.count("kept")
     (1, 2)
     """
-    framework, model, args, kwargs = _asked(model, args, kwargs)
+    framework, model, args, kwargs = _asked(model, args)
     graphs = framework.explain.graphs(model, args, kwargs)
     if not graphs:
         text = _(
@@ -151,10 +154,10 @@ def graph(model: Any, *args: Any, **kwargs: Any) -> Graph:
     return replace(graphs[0], notes=(*graphs[0].notes, note))
 
 
-def _asked(model: Any, args: Args, kwargs: Kwargs) -> tuple[Framework, Any, Args, Kwargs]:
+def _asked(model: Any, args: Args) -> tuple[Framework, Any, Args, Kwargs]:
     """The framework of a model, the model and its arguments."""
-    model, args, kwargs = resolve_call(model, args, kwargs)
-    framework = framework_of_call(model, args, kwargs)
+    called = Call.of(model, args)
+    framework = framework_of_call(called.function, called.args, called.kwargs)
     if framework is None:
-        raise unknown_framework(model, *args, *kwargs.values())
-    return framework, model, args, kwargs
+        raise unknown_framework(called.function, *called.args, *called.kwargs.values())
+    return framework, called.function, called.args, called.kwargs

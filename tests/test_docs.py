@@ -20,7 +20,10 @@ PAGES = sorted(
     for path in (ROOT / folder).glob("*.md")
 )
 
-SHOWN_BY_THEIR_VERB = {"Explanation", "Graph", "Judgement", "errors"}
+SHOWN_BY_THEIR_VERB = {
+    *("Explanation", "Graph", "Inspection", "Judgement", "LoadedModel", "Reason", "Variants"),
+    *("Verification", "errors"),
+}
 
 
 class Checker(doctest.OutputChecker):

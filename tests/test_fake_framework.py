@@ -13,7 +13,7 @@ import pytest
 from toy import FRAMEWORK, Affine, Array, Descent
 
 import d2lhybrid
-from d2lhybrid import frameworks
+from d2lhybrid import call, frameworks
 from d2lhybrid.errors import ArgumentError, D2LHybridError
 from d2lhybrid.frameworks import defaults
 from d2lhybrid.frameworks.base import Framework
@@ -48,15 +48,28 @@ def test_measure_waits_for_it_and_the_report_says_its_name(toy, model, monkeypat
 
 
 def test_variants_compare_and_their_answers(model):
-    v = d2lhybrid.variants(*model, scale=3.0, with_references=True)
+    v = d2lhybrid.variants(call(*model, scale=3.0), with_references=True)
     assert "dense layers" in v.unavailable["C"]
-    c = d2lhybrid.compare(v, model[1], scale=3.0, time_limit=0.2, progress=False)
+    c = d2lhybrid.compare(v, time_limit=0.2, progress=False)
     assert list(c) == ["eager", "fused"]
     assert c.unavailable["on chip"] == "there is no chip"
     wrong = {"right": model[0], "wrong": Affine(2.0)}
     c = d2lhybrid.compare(wrong, model[1], time_limit=0.2, progress=False)
     assert list(c) == ["right"]
     assert "output" in c.unavailable["wrong"]
+
+
+def test_a_model_alone_is_compared_in_its_ordinary_ways(model):
+    options = {"time_limit": 0.05, "progress": False, "why": False}
+    for found in (
+        d2lhybrid.compare(*model, **options),
+        d2lhybrid.compare(call(*model, scale=3.0), **options),
+        d2lhybrid.compare(d2lhybrid.variants(*model), model[1], **options),
+    ):
+        assert list(found) == ["eager", "fused"]
+        assert found.unavailable["on chip"] == "there is no chip"
+    mine = d2lhybrid.compare(d2lhybrid.variants(*model) | {"mine": model[0]}, **options)
+    assert list(mine) == ["eager", "fused", "mine"]
 
 
 def tf32(array):
@@ -128,27 +141,25 @@ def test_the_models_of_variants_that_were_joined_are_all_left_as_they_were(toy, 
     nets = [Affine(float(factor)) for factor in range(3)]
     ways = d2lhybrid.variants(nets[0], np.ones(1).view(Array))
     for net in nets[1:]:
-        ways |= d2lhybrid.variants(net, np.ones(1).view(Array))
-    for _turn in range(40):  # with itself: a tree of 2 ** 40 tuples, if they were all opened
-        ways |= ways
-    kept.clear()
-    d2lhybrid.compare(ways, np.ones(1).view(Array), time_limit=0.01, progress=False)
-    assert [sum(one is net for one in kept[0]) for net in nets] == [1, 1, 1]
+        others = d2lhybrid.variants(net, np.ones(1).view(Array))
+        ways |= {f"{name} of {net.factor}": others[name] for name in others}
+    for functions in (ways, {**ways}):
+        kept.clear()
+        d2lhybrid.compare(functions, np.ones(1).view(Array), time_limit=0.01, progress=False)
+        assert [sum(one is net for one in kept[0]) for net in nets] == [1, 1, 1]
 
 
-def test_options_of_variants_reach_them_from_a_sweep(toy, model, monkeypatch):
+def test_a_sweep_takes_variants_with_options_of_theirs(toy, model, monkeypatch):
     asked, variants = [], toy.variants.variants
     monkeypatch.setattr(
         toy.variants, "variants", lambda *given: asked.append(given[3:]) or variants(*given)
     )
-    options = {
-        "all": True,
-        "compiler_options": {"mode": "fast"},
-        "seed": 7,
-        "time_limit": 0.05,
-        "progress": False,
-    }
-    s = d2lhybrid.sweep(lambda n: model, [3, 4], only=["fused"], **options)
+
+    def make(size):
+        return d2lhybrid.variants(*model, all=True, compiler_options={"mode": "fast"})
+
+    options = {"seed": 7, "time_limit": 0.05, "progress": False}
+    s = d2lhybrid.sweep(make, [3, 4], only=["fused"], **options)
     assert [list(point) for point in s.comparisons] == [["fused"]] * 2
     assert (asked[-1], s.comparisons[1].seed) == ((True, {"mode": "fast"}), 7)
 

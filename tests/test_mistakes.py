@@ -118,21 +118,35 @@ def test_a_class_is_no_model(kit, verb):
     )
 
 
-def test_compare_wants_variants_and_their_arguments(kit):
+def test_compare_takes_a_model_and_its_input_or_callables_by_name(kit):
     ways = variants(kit.net, kit.x)
-    write = "Expected compare(variants(net, x), x) or compare({'eager': f, 'compiled': g}, x)"
-    for ask, received in [
-        (lambda: compare(kit.net, kit.x, **QUICK), f"compare({name(kit.net)}, Tensor)"),
-        (lambda: compare(call(kit.net, kit.x)), f"compare(call({name(kit.net)}, Tensor))"),
-        (lambda: compare(kit.x, ways), "compare(Tensor, Variants)"),
-        (lambda: compare([kit.net], kit.x), f"compare([{name(kit.net)}], Tensor)"),
-        (compare, "compare()"),
+    write = "Expected compare(net, x) or compare({'eager': f, 'compiled': g}, x)"
+    for ask, received, said in [
+        (lambda: compare(kit.x, kit.net), f"compare(Tensor, {name(kit.net)})", "Tensor cannot be"),
+        (lambda: compare(kit.x, ways), "compare(Tensor, Variants)", "Tensor cannot be called"),
+        (lambda: compare([kit.net], kit.x), f"compare([{name(kit.net)}], Tensor)", "cannot be"),
+        (
+            lambda: compare(call(kit.model_class, kit.x)),
+            f"compare(call({kit.model_class.__name__}, Tensor))",
+            "create an object of it first",
+        ),
+        (
+            lambda: compare(kit.net, kit.x, mask=kit.x),
+            f"compare({name(kit.net)}, Tensor, mask=Tensor)",
+            "A keyword of the model goes into call(net, x, mask=...).",
+        ),
+        (
+            lambda: compare(kit.net, kit.x, procesess=6),
+            f"compare({name(kit.net)}, Tensor, procesess=6)",
+            "Write processes instead of procesess.",
+        ),
+        (compare, "compare()", ""),
     ]:
-        assert f"{write}. Received: {received}." in message(ask, ArgumentError)
-    for without in (ways, {**ways}, ways | {"mine": kit.net}):
-        assert "the model's arguments again: compare(variants(net, x), x)" in message(
-            lambda one=without: compare(one, **QUICK)
-        )
+        text = message(ask, ArgumentError)
+        assert text.startswith(f"{write}. Received: {received}.")
+        assert said in text
+    for without in (lambda: compare(kit.net), lambda: compare({**ways}, **QUICK)):
+        assert "to run without arguments. Received: " in message(without, CallFailedError)
 
 
 @pytest.mark.parametrize("verb", BY_ONE_CALLABLE)
@@ -212,7 +226,10 @@ def test_training_makes_a_step_at_once(kit):
     assert "loss_of_one() takes 1 positional argument" in said
     assert "Call loss(net(x), y) by itself" in said
     steps = training(kit.net, kit.loss, kit.optimizer, (kit.x, kit.y)).only("eager")
-    assert "because they hold their batch" in message(lambda: compare(steps, kit.x, **QUICK))
+    for functions in (steps, {**steps}):
+        assert "because they hold their batch" in message(
+            lambda given=functions: compare(given, kit.x, **QUICK)
+        )
 
 
 def test_keras_keeps_the_name_of_its_loss():
@@ -271,16 +288,13 @@ def made(size):
         (lambda: sweep(made, ["1"]), "Received: ['1']."),
         (lambda: sweep(made, []), "Received: []."),
         (lambda: sweep(made, [1], only="a"), "only is a list of names"),
-        (lambda: sweep(made, [1], progess=False), "Write 'progress'."),
+        (lambda: sweep(made, [1], progess=False), "Write progress instead of progess."),
         (lambda: sweep(lambda: 1, [3]), "to run on (3). Received: TypeError"),
         (lambda: sweep(lambda size: 1 / 0, [3]), "Received: ZeroDivisionError: division by zero."),
         (lambda: sweep(lambda size: np.ones(size), [3]), "Received: ndarray. Let it return a"),
         (lambda: compare({"a": sum, "b": None}, [1]), "'b' is None, which cannot be called"),
-        (
-            lambda: compare({"a": sum}, [1], all=True),
-            "'all', an option of variants. Write",
-        ),
-        (lambda: measure(sum, [1], check=False), "'check', an option of compare. Write it there"),
+        (lambda: compare({"a": sum}, [1], all=True), "all is an option of variants. A keyword"),
+        (lambda: measure(sum, [1], check=False), "check is an option of compare. A keyword of"),
         (lambda: compare({"a": sum}, [1], baseline="A"), "Write 'a'."),
         (lambda: compare({"a": sum}, [1], time_limit=True), "seconds, above 0"),
         (lambda: compare({"a": sum}, [1], seed=True), "a whole number, 0 or more"),
@@ -306,17 +320,22 @@ def result():
         (lambda r: r.claim("compiled", "faster", 2), "at_least=1.5). Received: claim("),
         (lambda r: r.claim("faster", "compiled"), "The variant comes first"),
         (lambda r: r.claim("compiled", "fastr"), "Write 'faster'."),
-        (lambda r: r.claim("compiled", "same", margin=1), "It has no margin, only label, sense"),
+        (lambda r: r.claim("compiled", "same", margin=1), "margin is an option of compare."),
         (lambda r: r.claim("complied", "same"), "Write 'compiled'."),
         (lambda r: r.claim("compiled", "same", metric="latncy"), "Write 'latency'."),
         (lambda r: r.verdict(), "Expected verdict('compiled')"),
         (lambda r: r.why("Compiled"), "Write 'compiled'."),
         (lambda r: r.plot(kind="bar"), "It has no kind, only metric."),
         (lambda r: r.waterfall("eager"), "The labels come in a list."),
+        (lambda r: r.waterfall(["eager"], "latncy"), "Write 'latency'."),
     ],
 )
 def test_messages_of_a_result(result, ask, said):
     assert said in message(lambda: ask(result))
+
+
+def test_a_metric_may_come_by_position(result):
+    assert result.waterfall(["eager", "compiled"], "latency")
 
 
 def test_names_are_separate_arguments_of_only():

@@ -61,7 +61,8 @@ COMPARED = {
 # The heads of the table that `print(comparison)` prints.
 HEADS = re.findall(r"^\| (variant .*) \|$", README, re.MULTILINE)
 # What stands in the prose and can be evaluated behind the blocks.
-IN_PROSE = re.findall(r"`((?:comparison\.|variants\(|training\(|explain\()[^`]+)`", README)
+VERBS = r"variants\(|training\(|explain\(|compare\((?:call|variants)\("
+IN_PROSE = re.findall(rf"`((?:comparison\.|{VERBS})[^`]+)`", README)
 
 # What the reader has in the notebook before: a network, its input, and that input in NumPy.
 BEFORE = """
@@ -74,13 +75,14 @@ x_numpy = to_host(x).array
 BEFORE_PROSE = """
 import d2lhybrid
 import torch
-from d2lhybrid import explain, training
+from d2lhybrid import call, compare, explain, training, variants
 class Masked(torch.nn.Module):
     def forward(self, ids, attention_mask):
         return ids * attention_mask
 bert, ids, mask = Masked().eval(), torch.ones(1, 3), torch.ones(1, 3)
 loss, batch = torch.nn.MSELoss(), (x, torch.ones(1, 2))
 optimizer = torch.optim.SGD(net.requires_grad_().parameters())
+f = lambda x: net(x)
 """
 
 

@@ -95,9 +95,7 @@ def train(called, optimizer):
 VERBS = {
     "variants": lambda called, *_: d2l.variants(called, all=True),
     "compare": lambda called, *_: d2l.compare({"a": called}, **QUICK),
-    "of variants": lambda called, *_: d2l.compare(
-        d2l.call(d2l.variants(called).only("eager"), *called.args, **called.kwargs), **QUICK
-    ),
+    "of variants": lambda called, *_: d2l.compare(d2l.variants(called).only("eager"), **QUICK),
     "measure": lambda called, *_: d2l.measure(called, time_limit=0.05),
     "explain": lambda called, *_: d2l.explain(called).graphs(),
     "graph": lambda called, *_: d2l.graph(called),
@@ -320,7 +318,16 @@ def test_what_is_returned_can_be_copied_and_sent(made, tmp_path):
     for one in held:
         for other in (copy.copy(one), copy.deepcopy(one), pickle.loads(pickle.dumps(one))):
             assert (type(other), repr(other)) == (type(one), repr(one))
-    for programs in (d2l.variants(called), d2l.load(path)):
-        assert copy.copy(programs) is copy.deepcopy(programs) is programs
-        with pytest.raises(D2LHybridError):
-            pickle.dumps(programs)
+    loaded = d2l.load(path)
+    assert copy.copy(loaded) is copy.deepcopy(loaded) is loaded
+    with pytest.raises(D2LHybridError):
+        pickle.dumps(loaded)
+
+
+def test_a_copy_of_variants_is_another_mapping_of_the_same_ways(made):
+    ways = d2l.variants(made[0])
+    for other in (ways.copy(), copy.copy(ways), copy.deepcopy(ways)):
+        assert (other is ways, repr(other)) == (False, repr(ways))
+        assert all(other[name] is ways[name] for name in ways)
+        del other["eager"]
+        assert "eager" in ways

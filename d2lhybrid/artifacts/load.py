@@ -21,10 +21,11 @@ from d2lhybrid.core.host_array import dtype_and_shape
 from d2lhybrid.core.i18n import count, gettext as _, listed, noop as N_, pgettext, sentences
 from d2lhybrid.core.pytree import leaves
 from d2lhybrid.core.toolchain import missing
-from d2lhybrid.core.usage import usage
+from d2lhybrid.core.usage import written_as
 from d2lhybrid.display.table import Column, Table
 from d2lhybrid.frameworks import to_host
 from d2lhybrid.frameworks.failures import wrap_call_errors
+from d2lhybrid.frameworks.verb import verb
 
 ANSWERS = {"proved": N_("proved"), "failed": N_("failed"), "not run": N_("not run")}
 
@@ -177,7 +178,7 @@ class Inspection:
     __repr__ = __str__
 
 
-@usage("load('path')", "load('path', trust=True)", check=not_a_path)
+@verb("load('path')", "load('path', trust=True)", check=not_a_path)
 def load(path: str | os.PathLike[str], /, *, trust: bool = False) -> LoadedModel:
     """Load an artifact as a callable.
 
@@ -213,7 +214,7 @@ def load(path: str | os.PathLike[str], /, *, trust: bool = False) -> LoadedModel
         return _load(stored, stored.require_allowed(trust))
 
 
-@usage("verify('path')", "verify('path', trust=True)", check=not_a_path)
+@verb("verify('path')", "verify('path', trust=True)", check=not_a_path)
 def verify(path: str | os.PathLike[str], /, *, trust: bool = False) -> Verification:
     """Check that the bytes are as saved, and that the model computes its recorded outputs.
 
@@ -266,7 +267,7 @@ def _verify(stored: Stored, trust: bool) -> Verification:
     return Verification(stored.root, "proved")
 
 
-@usage("inspect('path')", check=not_a_path)
+@written_as("inspect('path')", check=not_a_path)
 def inspect(path: str | os.PathLike[str], /) -> Inspection:
     """Describe an artifact without executing anything.
 
@@ -295,7 +296,7 @@ def inspect(path: str | os.PathLike[str], /) -> Inspection:
     return Inspection(stored.root, stored.manifest, stored.trusted, risk, note, problems)
 
 
-@usage("trust('path')", check=not_a_path)
+@written_as("trust('path')", check=not_a_path)
 def trust(path: str | os.PathLike[str], /) -> Inspection:
     """Declare that this artifact may run with your permissions; ``inspect`` it first.
 

@@ -13,7 +13,6 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
-from inspect import signature
 from numbers import Real
 from pathlib import Path
 from types import NoneType
@@ -26,20 +25,15 @@ from d2lhybrid.artifacts.manifest import Dtype, Manifest
 from d2lhybrid.artifacts.store import Stored, not_a_path, read
 from d2lhybrid.artifacts.trusted import explain_unwritable
 from d2lhybrid.core import errors
-from d2lhybrid.core.arguments import (
-    Call,
-    ambiguous_option,
-    reject_misspelling,
-    resolve_call,
-)
+from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.i18n import general, gettext as _, noop as N_, sentences
 from d2lhybrid.core.subprocesses import run, status
 from d2lhybrid.core.toolchain import find_compiler
-from d2lhybrid.core.usage import usage
 from d2lhybrid.display.progress import show_status
 from d2lhybrid.frameworks import environment
 from d2lhybrid.frameworks.formats import NativeProgram
+from d2lhybrid.frameworks.verb import verb
 
 SOURCES = Path(__file__).parent.parent / "native"
 PROGRAM = "run_model"
@@ -47,18 +41,18 @@ BUILD_SECONDS = 600.0  # that compiling a program may take
 LONGEST_OUTPUT = 2000  # letters of what a program prints that a message repeats
 
 
-def _misused(path: Any, /, *_args: Any, **options: Any) -> str:
+def _misused(given: Mapping[str, Any]) -> str:
     """What is wrong with the arguments of ``run_native``; "" if nothing is."""
-    folder, timeout = options.get("output_dir"), options.get("timeout", 1.0)
+    folder, timeout = given.get("output_dir"), given.get("timeout", 1.0)
     is_number = isinstance(timeout, Real) and not isinstance(timeout, bool)
     if not is_number or not timeout > 0:
         return _("Write {name} as a number of seconds above 0.").format(name="timeout")
     if not isinstance(folder, (str, os.PathLike, NoneType)):
         return _("Write {name} as a path.").format(name="output_dir")
-    return not_a_path(path.function if isinstance(path, Call) else path)
+    return not_a_path({"path": Call.of(given["path"]).function})
 
 
-@usage("run_native('path', x)", check=_misused)
+@verb("run_native('path', x)", check=_misused)
 def run_native(
     path: str | os.PathLike[str] | Call,
     /,
@@ -66,20 +60,18 @@ def run_native(
     output_dir: str | os.PathLike[str] | None = None,
     trust: bool = False,
     timeout: float = 300.0,
-    **kwargs: Any,
 ) -> Any:
     """Run an artifact outside Python, on the CPU.
 
     Args:
-        path: The artifact's folder; or ``call(path, ...)`` with all of the model's arguments, if
-            one of its keywords has the name of an option.
+        path: The artifact's folder; or ``call(path, ...)``, which also takes keyword arguments of
+            the model.
         args: The arguments of ``load(path)``, as NumPy arrays; without any, the recorded example
             runs. For bfloat16, arrays of ``ml_dtypes`` or the bits as uint16.
         output_dir: A folder that gets the source, the compile line (``build.sh``), the program, the
             inputs and the command that runs it (``run.sh``).
         trust: As in ``load``.
         timeout: How many seconds the program may run.
-        kwargs: More arguments of ``load(path)``.
 
     Returns:
         What the model returns, as NumPy arrays, with dictionaries for output classes; bfloat16
@@ -94,8 +86,7 @@ def run_native(
         InputMismatchError: The structure, number, dtype or shape of the inputs is wrong.
         UntrustedArtifactError, DamagedArtifactError: As in ``load``.
         MissingPackageError: The package whose library the program needs is not installed.
-        ArgumentError: `path` is no path, or an option isn't what it should be, is misspelled, or is
-            also a keyword of the model.
+        ArgumentError: `path` is no path, or an option isn't what it should be.
         UnwritableFolderError: `output_dir` holds other files or cannot be written to, or the cache
             cannot, which ``$D2LHYBRID_CACHE`` names.
 
@@ -108,15 +99,13 @@ def run_native(
     >>> np.allclose(run_native("dense", x.asnumpy()), net(x).asnumpy())
     True
     """
-    folder, args, kwargs = resolve_call(path, args, kwargs)
-    stored = read(folder)
+    called = Call.of(path, args)
+    stored = read(called.function)
     with stored.off_import_path(trust):
-        options = {"output_dir": output_dir, "trust": trust, "timeout": timeout}
-        _check_options(stored, options, kwargs, in_call=isinstance(path, Call))
         native = _native_program(stored)
         stored.require_intact()
         stored.require_allowed(trust)
-        inputs = _inputs(stored, args, kwargs)
+        inputs = _inputs(stored, called.args, called.kwargs)
         names = _names(stored.manifest)
         with stored.explain_refusals():
             model = stored.format.native_model(
@@ -131,32 +120,6 @@ def run_native(
             printed = _execute(command, _("Could not run the program"), timeout)
             outputs = _outputs(printed, names[len(inputs) :], Path(data))
         return stored.manifest.out_spec.unflatten(outputs)
-
-
-def _check_options(
-    stored: Stored, options: Mapping[str, Any], kwargs: Mapping[str, Any], *, in_call: bool
-) -> None:
-    """Is each keyword clearly an option, or clearly one of the model's?
-
-    Args:
-        stored: The artifact, whose manifest has the keywords of the model.
-        options: The options of ``run_native``.
-        kwargs: The other keywords.
-        in_call: Did the model's keywords stand in a ``call``?
-
-    Raises:
-        ArgumentError: An option is also a keyword of the model, and no ``call`` tells them apart;
-            or a keyword that the model does not have is nearly an option.
-    """
-    _positional, by_keyword = stored.manifest.in_spec.parts
-    defaults = signature(run_native).parameters
-    for name, value in options.items():
-        is_given = value is not defaults[name].default
-        if is_given and name in by_keyword.keys and not in_call:
-            raise ambiguous_option("run_native", name, value, stored.root.name, "path")
-    for keyword in kwargs:
-        if keyword not in by_keyword.keys:
-            reject_misspelling(keyword, options)
 
 
 def _native_program(stored: Stored) -> NativeProgram:

@@ -7,10 +7,8 @@ import os
 import platform
 import shutil
 import sys
-import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import wraps
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -24,57 +22,29 @@ from d2lhybrid.artifacts.manifest import MANIFEST, VERSION, Dtype, Manifest, Ten
 from d2lhybrid.artifacts.proof import verify_in_subprocess
 from d2lhybrid.artifacts.store import read, replacing
 from d2lhybrid.artifacts.trusted import add_trusted
-from d2lhybrid.core.arguments import name_of, options_of, reject_ambiguous_options, resolve_call
+from d2lhybrid.core.arguments import Call, name_of
 from d2lhybrid.core.compare_outputs import mismatch
 from d2lhybrid.core.errors import D2LHybridError, SaveError, brief
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.i18n import gettext as _, sentences
-from d2lhybrid.core.usage import not_a_model, usage
+from d2lhybrid.core.usage import not_a_model
 from d2lhybrid.display.progress import status_line
 from d2lhybrid.frameworks import copy_outputs, format_of, framework_of
 from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.failures import wrap_call_errors
 from d2lhybrid.frameworks.formats import DynamicDims, ExampleCall, Format, Option, Options
-from d2lhybrid.frameworks.state import Verb, preserve_state
-
-_saving = threading.RLock()
+from d2lhybrid.frameworks.verb import verb
 
 
-def _renew_lock() -> None:
-    """In a process that was forked: the thread that held the lock is not in it."""
-    global _saving
-    _saving = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_lock)
-
-
-def _one_at_a_time(verb: Verb) -> Verb:
-    """Let the threads of this process wait for each other.
-
-    Saving puts a model into evaluation mode and traces it, and no framework traces in two threads.
-    """
-
-    @wraps(verb)
-    def alone(*args: Any, **kwargs: Any) -> Any:
-        with _saving:
-            return verb(*args, **kwargs)
-
-    return cast(Verb, alone)
-
-
-def _misused(model: Any, path: Any, /, *_args: Any, **_options: Any) -> str:
+def _misused(given: Mapping[str, Any]) -> str:
     """What is wrong with the first two arguments of ``save``; "" if nothing is."""
+    model, path = given["model"], given["path"]
     if isinstance(model, (str, os.PathLike)) or not isinstance(path, (str, os.PathLike)):
         return _("The model comes first, then the path, then the model's arguments.")
     return not_a_model(model)
 
 
-@usage("save(net, 'path', x)", check=_misused)
-@_one_at_a_time
-@preserve_state
-@reject_ambiguous_options
+@verb("save(net, 'path', x)", check=_misused)
 def save(
     model: Any,
     path: str | os.PathLike[str],
@@ -83,7 +53,6 @@ def save(
     format: str | None = None,
     dynamic: DynamicDims | None = None,
     progress: bool | None = None,
-    **kwargs: Any,
 ) -> Inspection:
     """Save a model as an artifact: a folder with the framework's files and a manifest.
 
@@ -94,7 +63,7 @@ def save(
 
     Args:
         model: A model or compiled function of PyTorch, TensorFlow, JAX or MXNet; or ``call(model,
-            ...)`` with all its arguments, if one of them has the name of an option.
+            ...)``, which also takes keyword arguments of the model.
         path: The folder to create, or an artifact to replace.
         args: Example arguments, as the model takes them: tensors, and lists, tuples, dictionaries
             and dataclasses of them, None, numbers and strings. Anything but a tensor becomes part
@@ -111,7 +80,6 @@ def save(
             such as parameters, have no such axis. With ``{}``, no axis can vary.
         progress: say what is being done, and when the artifact that will be replaced was saved;
             None does so if the standard error is a terminal.
-        kwargs: More example arguments.
 
     Returns:
         What ``inspect`` returns for the new artifact.
@@ -124,8 +92,7 @@ def save(
         ArtifactNotFoundError: `path` holds something that ``save`` did not write, or the folder
             around it doesn't exist.
         ArgumentError: Model, path and inputs come in another order; `path` isn't a valid name for
-            a folder; no input has an axis that `dynamic` names; or an option is misspelled, or also
-            a parameter of the model.
+            a folder; no input has an axis that `dynamic` names; or there is no such option.
         UnwritableFolderError: There is no permission to write there.
         OSError: The disk is full; what was there is still there.
         UnsupportedArtifactError: The framework has no such format.
@@ -138,7 +105,8 @@ def save(
     'torch.export'
     """
     path = Path(os.path.abspath(path))  # whatever the current folder is meanwhile
-    model, args, kwargs = resolve_call(model, args, kwargs, options_of(save))
+    called = Call.of(model, args)
+    model, args, kwargs = called.function, called.args, called.kwargs
     if not args and not kwargs:
         raise SaveError(
             _("Expected example inputs, but there are none. Write {code}."),

@@ -13,7 +13,7 @@ import shutil
 import stat
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -208,8 +208,9 @@ def _read(root: Path) -> Stored:
     return Stored(root, hashlib.sha256(raw).hexdigest(), parse(raw))
 
 
-def not_a_path(path: Any, /, *_args: Any, **_options: Any) -> str:
+def not_a_path(given: Mapping[str, Any]) -> str:
     """What is wrong with the path of an artifact as an argument; "" if nothing is."""
+    path = given["path"]
     if isinstance(path, (str, os.PathLike)):
         return ""
     if hasattr(path, "manifest") and hasattr(path, "path"):

@@ -1,4 +1,4 @@
-"""Is a verb called as it is written? If not, an error shows how it is written, and what came."""
+"""Is a function called as it is written? If not, an error shows how, and what came."""
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -7,23 +7,26 @@ from inspect import Parameter, Signature, isroutine, signature
 from numbers import Number
 from typing import Any, TypeVar, cast
 
-from d2lhybrid.core.arguments import LONGEST, Call, name_of, nearest, options_of
+from d2lhybrid.core.arguments import BY_NAME, LONGEST, Call, name_of, nearest
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
-Check = Callable[..., str]
+# Gets the arguments by the names of the parameters; returns what is wrong with them, or "".
+Check = Callable[[Mapping[str, Any]], str]
 MOST = 4  # arguments, or elements of one, that a message lists
+ONLY = "variants(net, x).only('eager')"  # what people mean by an option `only`
+_OPTIONS: dict[str, list[str]] = {}  # of the functions that take a model's arguments
 
 
-def usage(*examples: str, check: Check = lambda *_args, **_kwargs: "") -> Callable[[Verb], Verb]:
-    """Let a verb raise ArgumentError for a call that it isn't written like.
+def written_as(*examples: str, check: Check = lambda _given: "") -> Callable[[Verb], Verb]:
+    """Let a function raise ArgumentError for a call that it isn't written like.
 
     Args:
         examples: how it is written.
-        check: gets the arguments of the verb, and returns what is wrong with them, or "".
+        check: is asked where the call fits the signature.
 
-    >>> @usage("double(x)")
+    >>> @written_as("double(x)")
     ... def double(x):
     ...     return 2 * x
     >>> double(1, 2)
@@ -31,23 +34,30 @@ def usage(*examples: str, check: Check = lambda *_args, **_kwargs: "") -> Callab
     d2lhybrid.core.errors.ArgumentError: Expected double(x). Received: double(1, 2).
     """
 
-    def decorate(verb: Verb) -> Verb:
-        expected, options = signature(verb), options_of(verb)  # which are right where they fit
+    def decorate(function: Verb) -> Verb:
+        expected, name = signature(function), function.__name__
+        if _takes_arguments_of_a_model(expected):
+            _OPTIONS[name] = _keywords(expected)
 
-        @wraps(verb)
+        @wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
             shown = kwargs
             try:
-                expected.bind(*args, **kwargs)
+                given = expected.bind(*args, **kwargs).arguments
             except TypeError:
-                wrong = _unknown_option(expected, kwargs)
+                wrong = _wrong_keyword(expected, kwargs)
             else:
-                wrong = check(*args, **kwargs)
+                wrong = check(given)
                 if not wrong:
-                    return verb(*args, **kwargs)
-                shown = {name: kwargs[name] for name in kwargs if name not in options}
+                    return function(*args, **kwargs)
+                options = expected.parameters  # those by name alone are right where they fit
+                shown = {
+                    key: value
+                    for key, value in kwargs.items()
+                    if options[key].kind is not Parameter.KEYWORD_ONLY
+                }
             is_method = "self" in expected.parameters
-            received = f"{verb.__name__}({described(args[is_method:], shown)})"
+            received = f"{name}({described(args[is_method:], shown)})"
             text = _("Expected {examples}. Received: {received}.")
             message = text.format(examples=reduce(_either, examples), received=received)
             raise ArgumentError(f"{message} {wrong}".strip())
@@ -61,17 +71,36 @@ def _either(first: str, second: str) -> str:
     return _("{one} or {other}").format(one=first, other=second)
 
 
-def _unknown_option(expected: Signature, kwargs: Mapping[str, Any]) -> str:
-    """What is wrong with keywords that don't fit a verb; "" if too many or too few arguments do."""
-    known = [name for name in expected.parameters if name != "self"]
-    takes_any = any(p.kind is Parameter.VAR_KEYWORD for p in expected.parameters.values())
+def _takes_arguments_of_a_model(expected: Signature) -> bool:
+    return any(p.kind is Parameter.VAR_POSITIONAL for p in expected.parameters.values())
+
+
+def _keywords(expected: Signature) -> list[str]:
+    parameters = expected.parameters.items()
+    return [name for name, each in parameters if each.kind in BY_NAME and name != "self"]
+
+
+def _wrong_keyword(expected: Signature, kwargs: Mapping[str, Any]) -> str:
+    """What is wrong with keywords that don't fit; "" if too many or too few arguments do."""
+    known = _keywords(expected)
     for name in kwargs:
-        if name not in known and not takes_any:
-            if near := nearest(name, known):
-                return _("Write {right} instead of {wrong}.").format(right=near, wrong=name)
-            text = _("It has no {name}, only {known}.")
-            return text.format(name=name, known=", ".join(known))
+        if name not in known:
+            said = _instead_of(name, known)
+            if _takes_arguments_of_a_model(expected):
+                text = _("A keyword of the model goes into {call}.")
+                return f"{said} {text.format(call=f'call(net, x, {name}=...)')}"
+            return said
     return ""
+
+
+def _instead_of(name: str, known: list[str]) -> str:
+    """What to write in place of a keyword that a function hasn't got."""
+    if right := nearest(name, known) or (ONLY if name == "only" else ""):
+        return _("Write {right} instead of {wrong}.").format(right=right, wrong=name)
+    for verb, options in _OPTIONS.items():
+        if name in options:
+            return _("{name} is an option of {verb}.").format(name=name, verb=verb)
+    return _("It has no {name}, only {known}.").format(name=name, known=", ".join(known))
 
 
 def described(
@@ -135,7 +164,7 @@ def _dtype_name(dtype: Any) -> str:
 
 def not_one_callable(thing: Any) -> str:
     """What is wrong with the model or function of a verb that takes one; "" if nothing is."""
-    inside = thing.function if isinstance(thing, Call) else thing
+    inside = Call.of(thing).function
     kind = kind_of(inside)
     if isinstance(inside, Mapping) and any(map(callable, inside.values())):
         text = _(
@@ -145,14 +174,14 @@ def not_one_callable(thing: Any) -> str:
         one = f"ways[{next(iter(inside))!r}]"
         return text.format(kind=kind, one=one, compare="compare")
     if not callable(inside):
-        return cannot_be_called(inside)
+        text = _("{kind} cannot be called: first comes what you call, then its arguments.")
+        return text.format(kind=kind)
     return ""
 
 
 def not_a_model(thing: Any) -> str:
     """As ``not_one_callable``, for a verb that also cannot do anything with a class."""
-    inside = thing.function if isinstance(thing, Call) else thing
-    return is_class(inside) or not_one_callable(thing)
+    return is_class(Call.of(thing).function) or not_one_callable(thing)
 
 
 def is_class(thing: Any) -> str:
@@ -163,20 +192,11 @@ def is_class(thing: Any) -> str:
     return text.format(kind=thing.__name__, example=f"{thing.__name__}(...)")
 
 
-def cannot_be_called(thing: Any) -> str:
-    """What to say of something that cannot be called."""
-    text = _("{kind} cannot be called: first comes what you call, then its arguments.")
-    return text.format(kind=kind_of(thing))
-
-
-def not_several_callables(thing: Any) -> str:
-    """What is wrong with the callables of ``compare``; "" if nothing is."""
-    inside = thing.function if isinstance(thing, Call) else thing
+def not_comparable(thing: Any) -> str:
+    """What is wrong with the model or the callables of ``compare``; "" if nothing is."""
+    inside = Call.of(thing).function
     if not isinstance(inside, Mapping):
-        if not callable(inside):
-            return _("{kind} is not a dict of callables.").format(kind=kind_of(inside))
-        text = _("{kind} is a single callable: {variants} gives every way to run a model.")
-        return text.format(kind=kind_of(inside), variants="variants(net, x)")
+        return not_a_model(inside)
     if not inside:
         return _("The dict is empty.")
     for label, function in inside.items():

@@ -12,48 +12,35 @@ from typing import Any
 import numpy as np
 
 from d2lhybrid.core import stats
-from d2lhybrid.core.arguments import (
-    Call,
-    name_of,
-    options_of,
-    reject_ambiguous_options,
-    resolve_call,
-    unknown_label,
-)
+from d2lhybrid.core.arguments import Call, name_of, unknown_label
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.core.reader import option
-from d2lhybrid.core.usage import described, not_one_callable, not_several_callables, usage
+from d2lhybrid.core.usage import described, not_comparable, not_one_callable
 from d2lhybrid.experiment.cold_start import TimerFunction
 from d2lhybrid.experiment.comparison import Comparison
 from d2lhybrid.experiment.crowded import cores_held, run_with_one_thread, with_one_thread
 from d2lhybrid.experiment.experiment import Experiment
 from d2lhybrid.experiment.measurement import Measurement
 from d2lhybrid.experiment.processes import OneProcessExperiment, ProcessExperiment
-from d2lhybrid.experiment.variants import Given, Variants, recognized
-from d2lhybrid.frameworks.state import preserve_state
-from d2lhybrid.frameworks.variant import Args, Kwargs
+from d2lhybrid.experiment.variants import Variants, in_role, variants
+from d2lhybrid.frameworks.variant import Args, Kwargs, variant_of
+from d2lhybrid.frameworks.verb import verb
 
 MOST_SECONDS = "D2LHYBRID_MOST_SECONDS"
 
 
-def _misused(functions: Any, *_args: Any, **_options: Any) -> str:
-    return not_several_callables(functions)
+def _misused(given: Mapping[str, Any]) -> str:
+    return not_comparable(given["what"])
 
 
-def _measure_misused(function: Any, *_args: Any, **_options: Any) -> str:
-    return not_one_callable(function)
+def _measure_misused(given: Mapping[str, Any]) -> str:
+    return not_one_callable(given["function"])
 
 
-@usage(
-    "compare(variants(net, x), x)",
-    "compare({'eager': f, 'compiled': g}, x)",
-    check=_misused,
-)
-@preserve_state
-@reject_ambiguous_options
+@verb("compare(net, x)", "compare({'eager': f, 'compiled': g}, x)", check=_misused)
 def compare(
-    functions: Mapping[str, Callable[..., Any]] | Call,
+    what: Callable[..., Any] | Mapping[str, Callable[..., Any] | Call] | Call,
     /,
     *args: Any,
     baseline: str | None = None,
@@ -69,9 +56,8 @@ def compare(
     why: bool = True,
     progress: bool | None = None,
     timer: TimerFunction = perf_counter,
-    **kwargs: Any,
 ) -> Comparison:
-    """Time ``function(*args, **kwargs)`` for each of `functions` and compare it to the baseline.
+    """Time the ways to run a model, or several functions, and compare each to the baseline.
 
     First, it starts the compilers that the callables are known to need, so no row pays for this.
     Then it calls each callable once; if building and loading are separate from that call, they are
@@ -101,10 +87,11 @@ def compare(
     docs/measuring.md has more.
 
     Args:
-        functions: the callables by label, or what ``variants`` returns. Any of them can be
+        what: a model or a function of tensors, whose ways to run are compared, as ``variants``
+            gives them; ``call(net, ...)``, if the model takes keyword arguments; callables by
+            label; or what ``variants`` or ``training`` returns. Any of the callables can be
             ``call(function, ...)`` with its own arguments, which come before those of every call.
-        args, kwargs: the arguments of every call; write ``call(functions, ...)`` if a keyword has
-            the name of an option below.
+        args: the arguments of every call. What ``variants`` returns holds them.
         baseline: the label that ratios refer to; the first one if None.
         references: labels of programs to compare with, such as one in C or a copy of the array.
             They are measured and shown, but never recommended. Those of ``variants`` are already
@@ -143,12 +130,13 @@ def compare(
             as well.
 
     Returns:
-        A Comparison. It can take more rounds for an undecided claim, and keeps `functions` and
+        A Comparison. It can take more rounds for an undecided claim, and keeps the callables and
         their arguments for that; its ``release()`` returns a copy without them.
 
     Raises:
-        ArgumentError, UnknownLabelError: the arguments don't fit, an option is also a parameter
-            of a function, or something cannot be sent to another process.
+        ArgumentError, UnknownLabelError: the arguments don't fit, there is no such option, or
+            something cannot be sent to another process.
+        UnknownFrameworkError: neither a model alone nor its arguments belong to a known framework.
         UnwritableFolderError: there is no space for the files of the processes.
         CannotBuildError: the baseline cannot be built on this machine.
         CallFailedError: the baseline raised.
@@ -161,21 +149,11 @@ def compare(
     >>> result.verdict("NumPy")
     'faster'
     """
-    received, args, kwargs = resolve_call(functions, args, kwargs, options_of(compare))
-    callables = recognized(received)
-    baseline, references = _labels(callables, baseline, references)
-    is_variants = isinstance(callables, Variants)
-    if is_variants and callables.given:
-        _require_same_arguments(callables, args, kwargs)
-    if is_variants and callables.holds_batch and (args or kwargs):
-        text = _(
-            "Expected steps alone, because they hold their batch: {example}. Received: {more}."
-        )
-        names = {"example": "compare(training(...))", "more": described(args, kwargs)}
-        raise ArgumentError(text.format(**names))
+    functions, args, kwargs = _functions(what, args)
+    baseline, references = _labels(functions, baseline, references)
     is_flag = isinstance(check, (bool, np.bool_))
     experiment = Experiment(
-        callables,
+        functions,
         args,
         kwargs,
         baseline=baseline,
@@ -184,9 +162,9 @@ def compare(
         check=bool(check) if is_flag else float(_number("check", check)),
         margin=float(_number("margin", margin)),
         references=references,
-        deprecated=callables.deprecated if is_variants else (),
-        other_runtimes=callables.other_runtimes if is_variants else (),
-        unavailable=_unavailable(callables),
+        deprecated=in_role("deprecated", functions),
+        other_runtimes=in_role("runtime", functions),
+        unavailable=_unavailable(functions),
         build_timeout=_build_timeout(build_timeout),
         timer=_timer(timer),
         progress=progress,
@@ -212,9 +190,32 @@ def compare(
     return comparison
 
 
-@usage("measure(net, x)", check=_measure_misused)
-@preserve_state
-@reject_ambiguous_options
+def _functions(what: Any, args: Args) -> tuple[Mapping[str, Any], Args, Kwargs]:
+    """The callables by label, and the arguments of each call."""
+    called = Call.of(what, args)
+    functions = called.function
+    if not isinstance(functions, Mapping):
+        functions = variants(called)
+    elif not isinstance(functions, Variants) or called.args or called.kwargs:
+        # Arguments beside variants take the place of those that they hold, because the notebooks
+        # still write ``compare(variants(net, x), x)``. This goes when they do.
+        _require_no_batch(functions, called)
+        return functions, called.args, called.kwargs
+    return functions, functions.args, functions.kwargs
+
+
+def _require_no_batch(functions: Mapping[str, Any], called: Call) -> None:
+    """Raise ArgumentError if steps of training, which hold their batch, are to get arguments."""
+    of_training = [way for way in map(variant_of, functions.values()) if way and way.is_step]
+    if of_training and (called.args or called.kwargs):
+        text = _(
+            "Expected steps alone, because they hold their batch: {example}. Received: {more}."
+        )
+        received = described(called.args, called.kwargs)
+        raise ArgumentError(text.format(example="compare(training(...))", more=received))
+
+
+@verb("measure(net, x)", check=_measure_misused)
 def measure(
     function: Callable[..., Any] | Call,
     /,
@@ -223,18 +224,16 @@ def measure(
     time_limit: float = 5.0,
     progress: bool | None = None,
     timer: TimerFunction = perf_counter,
-    **kwargs: Any,
 ) -> Measurement:
-    """Time ``function(*args, **kwargs)``: the first call, then the steady state.
+    """Time ``function(*args)``: the first call, then the steady state.
 
     It takes samples until the 95% interval of the median is within 1% of it, by each metric, or
     for `time_limit` seconds. An interrupt ends it with what has been measured. The interval holds
     in this process; the median of the next process may lie outside it (see docs/measuring.md).
 
     Args:
-        function: what to time.
-        args, kwargs: the arguments of every call; write ``call(function, ...)`` if a keyword has
-            the name of an option below.
+        function: what to time, or ``call(function, ...)``, if it takes keyword arguments.
+        args: the arguments of every call.
         label: its name in the result; the function's own if None.
         time_limit: seconds of samples, as for ``compare``; the first call and warm-up take extra
             time.
@@ -247,42 +246,21 @@ def measure(
 
     Raises:
         CallFailedError: `function` raised.
-        ArgumentError: `function` cannot be called, `time_limit` is not above 0, an option is also
-            a parameter of `function`, or a keyword that isn't its parameter is nearly an option.
+        ArgumentError: `function` cannot be called, `time_limit` is not above 0, or there is no
+            such option.
         KeyboardInterrupt: it came before the first sample, so there is nothing to keep.
 
     >>> result = measure(sum, range(1000), time_limit=0.2)
     >>> result.label, result.median < 0.01
     ('sum', True)
     """
-    function, args, kwargs = resolve_call(function, args, kwargs, options_of(measure))
-    label = label or name_of(function)
+    called = Call.of(function, args)
+    label = label or name_of(called.function)
     limit = _time_limit(time_limit)
     experiment = Experiment(
-        {label: function}, args, kwargs, label, limit, timer=_timer(timer), progress=progress
+        {label: called}, (), {}, label, limit, timer=_timer(timer), progress=progress
     )
     return experiment.run_alone()
-
-
-def _require_same_arguments(functions: Variants, args: Args, kwargs: Kwargs) -> None:
-    """Raise ArgumentError for a call that isn't the one that ``variants`` got.
-
-    Ways that are compiled ahead run no other, and the rest would measure something else.
-    """
-    if not (args or kwargs):
-        text = _("Expected the model's arguments again: {example}. Received: none.")
-        raise ArgumentError(text.format(example="compare(variants(net, x), x)"))
-    expected, received = functions.given, Given.of(args, kwargs)
-    has_own = any(isinstance(function, Call) for function in functions.values())
-    if expected is None or expected.structure is None or has_own:
-        return
-    if expected.structure != received.structure:
-        text = _(
-            "Expected the arguments that {verb} got: {expected}. Received: {received}. Pass the "
-            "same again, or call {verb} with the new ones."
-        )
-        fields = {"expected": f"({expected.described})", "received": f"({received.described})"}
-        raise ArgumentError(text.format(verb="variants", **fields))
 
 
 _EXPECTED = {
@@ -392,6 +370,5 @@ def _labels(functions: Any, baseline: str | None, references: Any) -> tuple[str,
     if not isinstance(references, (tuple, list)) or any(label not in known for label in references):
         text = _("Expected references among {labels}, in a tuple. Received: {received!r}.")
         raise ArgumentError(text.format(labels=", ".join(map(repr, known)), received=references))
-    of_variants = functions.references if isinstance(functions, Variants) else ()
-    marked = dict.fromkeys([*of_variants, *references])
+    marked = dict.fromkeys([*in_role("reference", functions), *references])
     return baseline, tuple(label for label in marked if label != baseline)

@@ -15,7 +15,7 @@ from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.stats import Estimate
 from d2lhybrid.core.toolchain import require
-from d2lhybrid.core.usage import usage
+from d2lhybrid.core.usage import written_as
 from d2lhybrid.display.table import NEVER
 from d2lhybrid.experiment import advice, drawn, shown
 from d2lhybrid.experiment.claim import SENSES, Claim, Judgement, Judgements, judge
@@ -46,13 +46,13 @@ MIME = "application/vnd.d2lhybrid.comparison+json"
 CLAIMS = "claim('compiled', 'faster')", "claim('compiled', 'faster', at_least=1.5)"
 
 
-def _misclaimed(_result: Any, label: Any, sense: Any, **_options: Any) -> str:
-    is_swapped = label in SENSES and sense not in SENSES
+def _misclaimed(given: Mapping[str, Any]) -> str:
+    is_swapped = given["label"] in SENSES and given["sense"] not in SENSES
     return _("The variant comes first, then what you claim.") if is_swapped else ""
 
 
-def _no_list(_result: Any, labels: Any, **_options: Any) -> str:
-    is_one = isinstance(labels, str)
+def _no_list(given: Mapping[str, Any]) -> str:
+    is_one = isinstance(given["labels"], str)
     return _("The labels come in a list.") if is_one else ""
 
 
@@ -289,7 +289,7 @@ class Comparison(Result, Mapping[str, Measurement]):
         """What to use, by the rules in ``d2lhybrid.experiment.advice``."""
         return advice.advice(self.rows)
 
-    @usage("ratio('compiled')", "ratio('compiled', metric='throughput')")
+    @written_as("ratio('compiled')", "ratio('compiled', metric='throughput')")
     def ratio(self, label: str, metric: str | None = None, against: str | None = None) -> Estimate:
         """Time of the baseline (or `against`) over this one's: (estimate, low, high).
 
@@ -336,7 +336,7 @@ class Comparison(Result, Mapping[str, Measurement]):
         logarithms = self.log_ratios(label, metric)
         return math.exp(min(logarithms)), math.exp(max(logarithms))
 
-    @usage("verdict('compiled')", "verdict('compiled', metric='throughput')")
+    @written_as("verdict('compiled')", "verdict('compiled', metric='throughput')")
     def verdict(self, label: str, metric: str | None = None, against: str | None = None) -> str:
         """'faster', 'slower', 'same' or 'undecided', against the baseline or another.
 
@@ -356,7 +356,7 @@ class Comparison(Result, Mapping[str, Measurement]):
             return decide_while_busy(*self.ends_while_busy(label, metric, against))
         return decide_verdict(interval, self.floor_of(metric), self.margin)
 
-    @usage("break_even('compiled')")
+    @written_as("break_even('compiled')")
     def break_even(self, label: str, *, with_build: bool = False) -> float | None:
         """Calls after which this one has paid off its cold start.
 
@@ -484,7 +484,7 @@ class Comparison(Result, Mapping[str, Measurement]):
             [process.log_ratios(label, metric) for process in self._used_processes(label)]
         )
 
-    @usage(*CLAIMS, check=_misclaimed)
+    @written_as(*CLAIMS, check=_misclaimed)
     def claim(
         self,
         label: str,
@@ -531,7 +531,7 @@ class Comparison(Result, Mapping[str, Measurement]):
     @overload
     def why(self, label: None = None) -> Reasons: ...
 
-    @usage("why()", "why('compiled')")
+    @written_as("why()", "why('compiled')")
     def why(self, label: str | None = None) -> Reason | Reasons:
         """What was observed of a compiled variant, in one line, and a cause if one is decisive.
 
@@ -559,7 +559,7 @@ class Comparison(Result, Mapping[str, Measurement]):
             return self
         return replace(self, facts=self.experiment.ask(self.rows))
 
-    @usage("plot()", "plot(metric='throughput')")
+    @written_as("plot()", "plot(metric='throughput')")
     def plot(self, metric: str = "latency") -> Any:
         """Draw the times per call and their intervals with matplotlib, and return the axes.
 
@@ -569,7 +569,7 @@ class Comparison(Result, Mapping[str, Measurement]):
         self[self.baseline].times.of(metric)  # raises if there is none
         return drawn.comparison(self.rows, metric)
 
-    @usage("waterfall(['compiled', 'eager'])", check=_no_list)
+    @written_as("waterfall(['compiled', 'eager'])", check=_no_list)
     def waterfall(self, labels: Sequence[str], metric: str = "latency") -> Any:
         """Draw what each layer of software adds to the time of a call, and return the axes.
 
@@ -656,7 +656,7 @@ class Sweep(Result):
         """The metrics that add information at any size."""
         return list(dict.fromkeys(metric for c in self.comparisons for metric in c.metrics))
 
-    @usage(*CLAIMS, check=_misclaimed)
+    @written_as(*CLAIMS, check=_misclaimed)
     def claim(
         self,
         label: str,

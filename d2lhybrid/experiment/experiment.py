@@ -30,8 +30,8 @@ from d2lhybrid.experiment.rows import Rows
 from d2lhybrid.experiment.sampler import Sampler
 from d2lhybrid.frameworks import copy_outputs, loaded
 from d2lhybrid.frameworks.base import INFERENCE
-from d2lhybrid.frameworks.state import preserve_state
-from d2lhybrid.frameworks.variant import DeferredBuild
+from d2lhybrid.frameworks.variant import DeferredBuild, Variant
+from d2lhybrid.frameworks.verb import running
 from d2lhybrid.why.asking import ask
 from d2lhybrid.why.facts import Facts
 
@@ -116,13 +116,9 @@ class Experiment:
             earliest = stats.FEW.start  # a single question may be clear soon
             rule = StoppingRule(longest, lambda: decided(self.comparison()), earliest)
             message = N_("the claim is undecided: measuring for up to {seconds} s more")
-
-            @preserve_state  # which finds the models among the arguments
-            def take_rounds(_functions: Mapping[str, Callable[..., Any] | Call]) -> str:
-                with show_status(message, self.progress, seconds=general(longest)):
-                    return self.rounds.run(rule, self.progress)
-
-            self.stopped = take_rounds(self.functions)
+            seconds = general(longest)
+            with running(self.functions), show_status(message, self.progress, seconds=seconds):
+                self.stopped = self.rounds.run(rule, self.progress)
         return self.comparison()
 
     def comparison(self) -> Comparison:
@@ -151,13 +147,9 @@ class Experiment:
 
     def ask(self, rows: Rows, /) -> dict[str, Facts]:
         """What is observed of its compiled variants; it is asked once, and kept."""
-
-        @preserve_state  # which finds the models among the arguments
-        def find(_functions: Mapping[str, Callable[..., Any] | Call]) -> dict[str, Facts]:
-            return ask(self.rounds.samplers, rows, progress=self.progress)
-
         if not self.facts and hasattr(self, "rounds"):
-            self.facts = find(self.functions)
+            with running(self.functions):
+                self.facts = ask(self.rounds.samplers, rows, progress=self.progress)
         return dict(self.facts)
 
     def measurement(self, label: str) -> Measurement:
@@ -198,9 +190,11 @@ class Experiment:
                 function.shared = folder
 
     def _call(self, function: Callable[..., Any] | Call) -> Call:
-        """The callable with its own arguments, and after them those of all."""
-        call = function if isinstance(function, Call) else Call(function, (), {})
-        return call.with_more(self.args, self.kwargs)
+        """What is called, with its own arguments, and after them those of all."""
+        call = Call.of(function).with_more(self.args, self.kwargs)
+        run = call.function
+        # What runs a way, without the indirection that would be measured with it.
+        return replace(call, function=run.run) if isinstance(run, Variant) else call
 
     def _call_each_once(self) -> None:
         """Call each once, the baseline first; leave out what fails or answers something else.

@@ -317,10 +317,18 @@ def _baseline_ended(label: str, reason: str, last_words: str) -> CallFailedError
 @contextmanager
 def _temporary_folder() -> Iterator[Path]:
     """A new folder for all processes of a comparison."""
-    with _writing(Path(os.environ.get(TEMPORARY[0], os.curdir))):
+    with _writing(_temporary_parent()):
         folder = tempfile.TemporaryDirectory(prefix="d2lhybrid-", ignore_cleanup_errors=True)
     with folder as name:
         yield Path(name)
+
+
+def _temporary_parent() -> Path:
+    """The folder in which Python makes temporary ones."""
+    try:
+        return Path(tempfile.gettempdir())
+    except FileNotFoundError:  # there is space in none of those that it knows
+        return Path(os.environ.get(TEMPORARY[0], "/tmp"))
 
 
 def _made(folder: Path) -> Path:

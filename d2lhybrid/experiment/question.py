@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
-from d2lhybrid.core.arguments import Call, models_of
+from d2lhybrid.core.arguments import Call
 from d2lhybrid.frameworks import loaded
-from d2lhybrid.frameworks.variant import Args, DeferredBuild
+from d2lhybrid.frameworks.variant import Args, variant_of
 
 
 def warnings(functions: Mapping[str, Any], args: Args, kwargs: Mapping[str, Any]) -> list[str]:
@@ -24,15 +25,13 @@ def warnings(functions: Mapping[str, Any], args: Args, kwargs: Mapping[str, Any]
 
 
 def _calls(functions: Mapping[str, Any], args: Args, kwargs: Mapping[str, Any]) -> Iterator[Call]:
-    """What is called: the models behind variants, and other callables themselves."""
-    for model in models_of(functions):
-        yield Call(model, args, dict(kwargs))
+    """What is called: the models behind ways, and the user's own callables themselves.
+
+    Of a step of training nothing, because its copy is to be in training mode.
+    """
     for function in functions.values():
-        inside = function if isinstance(function, Call) else Call(function, (), {})
-        whole = inside.with_more(args, kwargs)
-        is_built_later = isinstance(whole.function, DeferredBuild)
-        variants = whole.function.among if is_built_later else ()
-        for model in [model for each in variants for model in models_of(each)]:
-            yield Call(model, whole.args, whole.kwargs)
-        if not is_built_later:
+        whole, way = Call.of(function).with_more(args, kwargs), variant_of(function)
+        if way is None:
             yield whole
+        elif way.model is not None:
+            yield replace(whole, function=way.model)

@@ -59,7 +59,7 @@ def groups(results: Mapping[str, Comparison], guess: Mapping[str, float]) -> lis
 
 
 def _require_comparisons(results: Any) -> None:
-    example = '{"ResNet, batch 1": compare(variants(net, x), x)}'
+    example = '{"ResNet, batch 1": compare(net, x)}'
     if not isinstance(results, Mapping) or isinstance(results, Comparison) or not results:
         message = _(
             "Expected a dict of comparisons, words or numbers by name, such as {example}. "

@@ -3,54 +3,61 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
+from time import perf_counter
 from typing import Any
 
-from d2lhybrid.core.arguments import Call, call, name_of, options_of
+from d2lhybrid.core.arguments import Call, name_of
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _, noop as N_
-from d2lhybrid.core.usage import kind_of, usage
+from d2lhybrid.core.usage import kind_of, written_as
 from d2lhybrid.display.progress import show_progress
+from d2lhybrid.experiment.cold_start import TimerFunction
 from d2lhybrid.experiment.compare import compare
 from d2lhybrid.experiment.comparison import Comparison, Sweep
-from d2lhybrid.experiment.variants import variants
+from d2lhybrid.experiment.variants import Variants, variants
 from d2lhybrid.frameworks import is_model
-from d2lhybrid.frameworks.checks import require_options
 from d2lhybrid.frameworks.failures import wrap_call_errors
 
 
-def _misused(make: Any, sizes: Any, *, only: Any = None, **_options: Any) -> str:
+def _misused(given: Mapping[str, Any]) -> str:
+    make = given["make"]
     if not callable(make) or is_model(make):
         text = _("{kind} takes no size: first comes a function of the size, then the sizes.")
         return text.format(kind=kind_of(make))
-    if isinstance(only, str):
+    if isinstance(given.get("only"), str):
         return _("{option} is a list of names.").format(option="only")
     return ""
 
 
-@usage("sweep(lambda size: (net, inputs(size)), [1, 8, 64])", check=_misused)
+@written_as("sweep(lambda size: (net, inputs(size)), [1, 8, 64])", check=_misused)
 def sweep(
-    make: Callable[[Any], tuple[Any, ...] | Call],
+    make: Callable[[Any], tuple[Any, ...] | Call | Variants],
     /,
     sizes: Iterable[float],
     *,
     only: Sequence[str] | None = None,
+    baseline: str | None = None,
+    check: bool | float = True,
     time_limit: float = 10.0,
+    build_timeout: float | None = None,
+    seed: int | None = None,
+    processes: int | None = None,
+    threads: int | None = None,
+    why: bool = False,
     progress: bool | None = None,
-    **options: Any,
+    timer: TimerFunction = perf_counter,
 ) -> Sweep:
     """Compare at each of `sizes`.
 
     Args:
-        make: takes a size and returns ``(net, x, ...)``, or
-            ``({"eager": f, "compiled": g}, x, ...)``, or ``call(net, x, key=y)`` if there are
-            keyword arguments.
+        make: takes a size and returns what ``compare`` gets: ``(net, x, ...)``, ``({"eager": f,
+            "compiled": g}, x, ...)``, ``call(net, x, key=y)`` if there are keyword arguments, or
+            what ``variants`` or ``training`` returns.
         only: with a net, the names of its variants to compare; all if None.
         time_limit: seconds for each size, as for ``compare``.
-        progress: say what is being built, and count what takes longer than two seconds; None does
-            so if the standard error is a terminal.
-        options: other options of ``compare``, and, with a net, of ``variants``, such as
-            ``all=True``. With ``why=True``, it finds the reasons at each size, as ``compare`` does
-            by default.
+        why: find the reasons at each size, as ``compare`` does by default.
+        baseline, check, build_timeout, seed, processes, threads, progress, timer: as for
+            ``compare``.
 
     Returns:
         A Sweep, which holds only numbers: its claims measure nothing more. An interrupt ends it
@@ -58,9 +65,8 @@ def sweep(
 
     Raises:
         ArgumentError: `make` isn't a function but a model or variants, or returns something else;
-            `sizes` is empty or contains something that isn't a number; `options` has one that
-            neither ``compare`` nor ``variants`` has, or there is one of ``variants``, or `only`,
-            although `make` gives functions.
+            `sizes` is empty or contains something that isn't a number; there is no such option, or
+            there is `only`, although `make` gives functions.
         UnknownLabelError: `only` names no variant.
         CallFailedError: `make` raised.
         Otherwise what ``compare`` and ``variants`` raise.
@@ -78,8 +84,19 @@ def sweep(
         for size in show_progress(numbers, N_("sizes"), progress):
             with wrap_call_errors(name_of(make), (size,)):
                 returned = make(size)
-            functions, others = _functions(returned, only, {"why": False} | options)
-            compared = compare(functions, time_limit=time_limit, progress=progress, **others)
+            compared = compare(
+                _what(returned, only),
+                baseline=baseline,
+                check=check,
+                time_limit=time_limit,
+                build_timeout=build_timeout,
+                seed=seed,
+                processes=processes,
+                threads=threads,
+                why=why,
+                progress=progress,
+                timer=timer,
+            )
             done.append(compared.release())  # lets go of the models and inputs of this size
             if done[-1].stopped == "interrupted":
                 break
@@ -103,31 +120,28 @@ def _numbers(sizes: Any) -> list[int | float]:
     return numbers
 
 
-def _functions(
-    returned: Any, only: Sequence[str] | None, options: dict[str, Any]
-) -> tuple[Call, dict[str, Any]]:
-    """The functions at one size, or the variants of the net, and the options that are left.
+def _what(returned: Any, only: Sequence[str] | None) -> Call:
+    """What ``compare`` gets at one size.
 
     Args:
         returned: what `make` returned.
-        only, options: those of ``sweep``.
+        only: as for ``sweep``.
     """
-    if not isinstance(returned, (tuple, list, Call)) or returned in ((), []):
+    if isinstance(returned, (tuple, list)) and returned:
+        called = Call.of(returned[0], tuple(returned[1:]))
+    elif isinstance(returned, (Call, Variants)):
+        called = Call.of(returned)
+    else:
         text = _("Expected {example} from make. Received: {kind}. Let it return a tuple.")
         raise ArgumentError(text.format(example="(net, x)", kind=kind_of(returned)))
-    called = returned if isinstance(returned, Call) else call(*returned)
-    is_net = not isinstance(called.function, Mapping)
-    of_variants = options_of(variants) if is_net else ()
-    require_options("sweep", options, (*options_of(compare), *of_variants))
-    others = {name: value for name, value in options.items() if name not in of_variants}
-    if is_net:
-        chosen = {name: value for name, value in options.items() if name in of_variants}
-        functions = variants(called, **chosen)
-        called = replace(called, function=functions.only(*only) if only else functions)
-    elif only is not None:
+    functions = called.function
+    if only is None:
+        return called
+    if isinstance(functions, Mapping) and not isinstance(functions, Variants):
         text = _(
             "Expected a net from make, because {option} names its variants. Received: {kind}. Let "
             "make return just the functions to compare."
         )
-        raise ArgumentError(text.format(option="only", kind=kind_of(called.function)))
-    return called, others
+        raise ArgumentError(text.format(option="only", kind=kind_of(functions)))
+    ways = functions if isinstance(functions, Variants) else variants(called)
+    return replace(called, function=ways.only(*only))

@@ -3,22 +3,23 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from d2lhybrid.core.arguments import Call, name_of, resolve_call
+from d2lhybrid.core.arguments import Call, name_of
 from d2lhybrid.core.errors import CallFailedError
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.usage import described, is_class, kind_of, not_one_callable, usage
-from d2lhybrid.experiment.variants import Recipe, Variants
+from d2lhybrid.core.usage import described, is_class, kind_of, not_one_callable
+from d2lhybrid.experiment.variants import Variants, with_origin
 from d2lhybrid.frameworks import framework_of
 from d2lhybrid.frameworks.failures import wrap_call_errors
-from d2lhybrid.frameworks.state import preserve_state
-from d2lhybrid.frameworks.variant import DeferredBuild, TrainingStep
+from d2lhybrid.frameworks.variant import DeferredBuild, Origin, TrainingStep
+from d2lhybrid.frameworks.verb import verb
 
 Loss = Callable[[Any, Any], Any]  # of the output and the target
 _LOSS = "lambda output, y: (output - y) ** 2"
 
 
-def _misused(net: Any, loss: Any, optimizer: Any, batch: Any) -> str:
+def _misused(given: Mapping[str, Any]) -> str:
     """What is wrong with the arguments, as far as that is the same in every framework."""
+    net, loss, batch = given["net"], given["loss"], given["batch"]
     if isinstance(loss, str):
         text = _("{loss!r} is only the name of a loss: pass the loss itself, such as {example}.")
         return text.format(loss=loss, example=_LOSS)
@@ -39,8 +40,7 @@ def _misused(net: Any, loss: Any, optimizer: Any, batch: Any) -> str:
     return text.format(example="(x, y)")
 
 
-@usage("training(net, loss, optimizer, (x, y))", check=_misused)
-@preserve_state
+@verb("training(net, loss, optimizer, (x, y))", check=_misused)
 def training(
     net: Callable[..., Any] | Call,
     /,
@@ -86,7 +86,8 @@ def training(
     torch.Size([3])
     """
     *inputs, target = batch
-    model, args, kwargs = resolve_call(net, tuple(inputs), {})
+    called = Call.of(net, tuple(inputs))
+    model, args, kwargs = called.function, called.args, called.kwargs
     framework = framework_of(model, optimizer, args, kwargs)
     try:
         with wrap_call_errors(name_of(model)):
@@ -102,8 +103,7 @@ def training(
         shown = f"({described(batch, {}, detailed=True)})"
         message = text.format(batch=shown, reason=error.reason.rstrip(":."), **names)
         raise CallFailedError(message, label=error.label, reason=error.reason) from error.__cause__
-    recipe = Recipe(training, net, loss, optimizer, batch)
-    return Variants(by_name, holds_batch=True, recipe=recipe)
+    return Variants(with_origin(by_name, None, Origin(training, (net, loss, optimizer, batch), {})))
 
 
 def _try_step(eager: Any) -> None:

@@ -1,7 +1,7 @@
 """What a fresh process gets of an experiment: its callables, their arguments, and its options.
 
 ``pack`` turns them into bytes, and ``unpack`` turns these into an experiment in the other process.
-What ``variants`` or ``training`` has returned is made again there, by the same call. All else
+A way that ``variants`` or ``training`` has made is made again there, by the same call. All else
 travels by cloudpickle: functions and classes of the script or notebook with their code, those of
 other modules by their names. Where that is not enough for objects of a framework,
 ``TravelModule.reduce`` says how they are made again.
@@ -12,24 +12,21 @@ import os
 import pickle
 import sys
 import types
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Callable
+from dataclasses import fields
 from io import BytesIO
 from typing import Any
 
 import cloudpickle
 
 from d2lhybrid.core import module_files
-from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.errors import ArgumentError, D2LHybridError, brief
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.module_files import import_file
 from d2lhybrid.core.reader import option
 from d2lhybrid.experiment.experiment import Experiment
-from d2lhybrid.experiment.variants import Recipe, Variants, recipe_of
 from d2lhybrid.frameworks import get, loaded
 from d2lhybrid.frameworks.base import Framework
-from d2lhybrid.frameworks.variant import DeferredBuild
 
 
 def pack(experiment: Experiment, *, threads: int | None = None) -> bytes:
@@ -44,15 +41,13 @@ def pack(experiment: Experiment, *, threads: int | None = None) -> bytes:
     """
     options = {one.name: getattr(experiment, one.name) for one in fields(experiment) if one.init}
     functions, args, kwargs = (options.pop(name) for name in ("functions", "args", "kwargs"))
-    recipes = _recipes(functions)
     body = BytesIO()
     packer = _Packer(body)
     try:
         packer.dump(
             {
                 "functions": {
-                    label: (_Part(repr(label)), _by_recipe(function, recipes))
-                    for label, function in functions.items()
+                    label: (_Part(repr(label)), function) for label, function in functions.items()
                 },
                 "args": [(_Part(_argument(number)), arg) for number, arg in enumerate(args, 1)],
                 "kwargs": {name: (_Part(f"{name}="), value) for name, value in kwargs.items()},
@@ -109,16 +104,6 @@ class _Part(str):
     """What a message calls that which comes next in the bytes."""
 
 
-class _Made:
-    """A callable that a recipe makes."""
-
-    def __init__(self, recipe: Recipe, name: str) -> None:
-        self._recipe, self._name = recipe, name
-
-    def __reduce__(self) -> Any:
-        return Recipe.make, (self._recipe, self._name)
-
-
 def _code(make: Callable[..., types.CodeType], args: Any, file: str) -> types.CodeType:
     """Code with its file, which cloudpickle leaves out: some compilers read the source there."""
     return make(*args).replace(co_filename=file)
@@ -158,16 +143,6 @@ class _Packer(cloudpickle.Pickler):
     def reducer_override(self, obj: Any) -> Any:
         """How an object is made again, asked of each that is no number, text, list or dict."""
         self._note_frameworks(obj)
-        if isinstance(obj, Variants):
-            by_name = {
-                name: replace(variant, run=_by_recipe(variant.run, obj.recipes), explained=None)
-                for name, variant in obj.by_name.items()
-            }
-            return Variants, (by_name, None, obj.given)
-        if isinstance(obj, DeferredBuild):
-            made = recipe_of(obj)
-            if made:
-                return Recipe.make, made
         if isinstance(obj, types.CodeType):
             self._note_source(obj.co_filename)
             return _code, (*self.dispatch_table[types.CodeType](obj), obj.co_filename)
@@ -215,31 +190,6 @@ class _Unpacker(pickle.Unpickler):
     def persistent_load(self, part: Any) -> None:
         """Note at which part this is."""
         self.part = part
-
-
-def _recipes(functions: Mapping[str, Any]) -> list[Recipe]:
-    """How the variants among these functions are made again."""
-    holders = [functions] if isinstance(functions, Variants) else []
-    for function in functions.values():
-        run = _inside(function)
-        holders += run.among if isinstance(run, DeferredBuild) else ()
-    return [recipe for holder in holders for recipe in holder.recipes]
-
-
-def _by_recipe(function: Any, recipes: Sequence[Recipe]) -> Any:
-    """The callable, or how it is made again if one of the recipes made it."""
-    run = _inside(function)
-    for recipe in recipes:
-        name = recipe.name_of(run)
-        if name is not None:
-            made = _Made(recipe, name)
-            return Call(made, function.args, function.kwargs) if run is not function else made
-    return function
-
-
-def _inside(function: Any) -> Any:
-    """What a ``Call`` calls; any other callable itself."""
-    return function.function if isinstance(function, Call) else function
 
 
 def _argument(number: int) -> str:

@@ -1,102 +1,29 @@
 """Every way in which a model's framework can run it, by name."""
 
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from typing import Any
 
-from d2lhybrid.core.arguments import (
-    BoundToProcess,
-    Call,
-    name_of,
-    options_of,
-    reject_ambiguous_options,
-    resolve_call,
-    unknown_label,
-)
+from d2lhybrid.core.arguments import Call, name_of, unknown_label
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.pytree import leaves
-from d2lhybrid.core.usage import described, kind_of, not_a_model, shape_and_dtype, usage
+from d2lhybrid.core.usage import kind_of, not_a_model, written_as
 from d2lhybrid.experiment.rows import named
 from d2lhybrid.frameworks import framework_of
 from d2lhybrid.frameworks.failures import wrap_call_errors
 from d2lhybrid.frameworks.mlp import references as reference_programs
-from d2lhybrid.frameworks.state import preserve_state
 from d2lhybrid.frameworks.variant import (
     Args,
     DeferredBuild,
     Function,
     Kwargs,
+    Origin,
     Role,
     Variant,
     VariantsByName,
+    variant_of,
 )
-
-
-@dataclass(frozen=True)
-class Way:
-    """One of the ways to run `model` that ``variants`` or ``training`` has made.
-
-    `explained` is as in ``Variant``; `compiler_options` as ``variants`` got them.
-    """
-
-    name: str
-    model: Function
-    explained: Function | None
-    compiler_options: Mapping[str, Any]
-
-
-class Recipe:
-    """What made variants, and with what, so that another process can make them again."""
-
-    def __init__(self, verb: "Callable[..., Variants]", /, *args: Any, **options: Any) -> None:
-        self._verb, self._args, self._options = verb, args, options
-        self.made: dict[str, Function] = {}  # by the names that the verb gave
-        self.by_name: VariantsByName = {}  # the same as they were described
-
-    def __reduce__(self) -> Any:
-        """Without what was made, which belongs to one process."""
-        return partial(Recipe, self._verb, *self._args, **self._options), ()
-
-    def name_of(self, run: Any) -> str | None:
-        """The name of a callable if this has made it."""
-        return next((name for name, function in self.made.items() if function is run), None)
-
-    def way(self, name: str) -> Way:
-        """What is known of the one of that name, in the process that has made it."""
-        first = self._args[0]
-        model = first.function if isinstance(first, Call) else first
-        options = self._options.get("compiler_options", {})
-        return Way(name, model, self.by_name[name].explained, options)
-
-    def make(self, name: str) -> Function:
-        """The callable of that name, in a process in which it may have to be made first."""
-        if not self.made:
-            self.made = {**self._verb(*self._args, **self._options)}
-        return self.made[name]
-
-
-@dataclass(frozen=True)
-class Given:
-    """The arguments that ``variants`` got: what a call has to be like to be the same one.
-
-    `structure` is None if variants of different calls were joined.
-    """
-
-    described: str
-    structure: Any
-
-    @classmethod
-    def of(cls, args: Args, kwargs: Kwargs) -> "Given":
-        by_name = {name: _tensors(value) for name, value in kwargs.items()}
-        return cls(described(args, kwargs, detailed=True), ([*map(_tensors, args)], by_name))
-
-
-def _tensors(value: Any) -> list[tuple[str, str]]:
-    """The tensors and arrays inside an argument, with shape and dtype; of its numbers nothing."""
-    described_leaves = [(path, shape_and_dtype(leaf)) for path, leaf in leaves(value)]
-    return [(path, text) for path, text in described_leaves if text]
+from d2lhybrid.frameworks.verb import verb
 
 
 class Code(dict[str, str]):
@@ -106,124 +33,98 @@ class Code(dict[str, str]):
         raise unknown_label(name, self, {})
 
 
-def _no_names(_variants: Any, *names: Any) -> str:
-    are_names = all(isinstance(name, str) for name in names)
+def _no_names(given: Mapping[str, Any]) -> str:
+    are_names = all(isinstance(name, str) for name in given.get("names", ()))
     return "" if are_names else _("Each name is a separate argument.")
 
 
-class Variants(BoundToProcess, MutableMapping[str, Function]):
-    """Callables by name; ``unavailable`` says why the others cannot be built here.
+class Variants(MutableMapping[str, Function]):
+    """Callables by name, and the arguments that ``compare`` calls each of them with.
 
-    ``code`` shows how to write each by hand, with ``net`` for the model and ``x`` for its
-    arguments. ``references`` names the programs to compare with, which aren't ways to run the
-    model, ``deprecated`` the ways that their makers have deprecated, and ``other_runtimes`` those
-    that run in a package other than the framework. Add your own callables as in any dict,
-    ``ways["mine"] = f`` or ``ways | {"mine": f}``; ``compare`` also recognizes
-    ``{**ways, "mine": f}``.
+    ``unavailable`` says why the others cannot be built here. ``code`` shows how to write each by
+    hand, with ``net`` for the model and ``x`` for its arguments. ``references`` names the programs
+    to compare with, which aren't ways to run the model, ``deprecated`` the ways that their makers
+    have deprecated, and ``other_runtimes`` those that run in a package other than the framework.
+    Add your own callables as in any dict, ``ways["mine"] = f`` or ``ways | {"mine": f}``. Of two
+    joined ``Variants``, the first one's arguments are those of all. A plain dict, such as
+    ``{**ways, "mine": f}``, has neither arguments nor the reasons in ``unavailable``.
     """
 
     def __init__(
-        self,
-        variants: VariantsByName,
-        model: Any = None,
-        given: Given | None = None,
-        holds_batch: bool = False,
-        recipe: Recipe | None = None,
+        self, ways: Mapping[str, Function], args: Args = (), kwargs: Mapping[str, Any] = {}
     ) -> None:
-        """`model` is the model that they run; measuring leaves it as it was.
-
-        They are called with the arguments that were `given`, and with none if each `holds_batch`,
-        its arguments, itself.
-        `recipe` makes them in another process.
-        """
-        self._variants = {**variants}  # also those that cannot be built
-        self.models = () if model is None else (model,)
-        self.given, self.holds_batch = given, holds_batch
-        self.recipes = () if recipe is None else (recipe,)
-        if recipe is not None:
-            recipe.made, recipe.by_name = {**self}, {**variants}
-        for variant in variants.values():
-            if isinstance(variant.run, DeferredBuild):
-                variant.run.among.append(self)
+        """`ways` are also those that cannot be built; `args` and `kwargs` those of every call."""
+        self._ways = {**ways}
+        self.args, self.kwargs = args, {**kwargs}
 
     def __getitem__(self, name: str) -> Function:
         """The callable of that name; raises UnknownLabelError, a KeyError, if there is none."""
-        variant = self._variants.get(name)
-        if variant is None or isinstance(variant.run, str):
+        if name not in self:
             raise unknown_label(name, self, self.unavailable)
-        return variant.run
+        return self._ways[name]
 
     def __setitem__(self, name: str, function: Function) -> None:
         if name not in self:  # a new name comes last, even if it was one that cannot be built
-            self._variants.pop(name, None)
-        self._variants[name] = self._known(name, function)
+            self._ways.pop(name, None)
+        self._ways[name] = function
 
     def __delitem__(self, name: str) -> None:
         _function = self[name]  # raises if there is none
-        del self._variants[name]
+        del self._ways[name]
 
     def __iter__(self) -> Iterator[str]:
-        return (name for name in self._variants if name in self)
+        return (name for name in self._ways if name in self)
 
     def __len__(self) -> int:
         return sum(1 for _name in self)
 
     def __contains__(self, name: object) -> bool:
-        variant = self._variants.get(name) if isinstance(name, str) else None
-        return variant is not None and not isinstance(variant.run, str)
-
-    @property
-    def by_name(self) -> VariantsByName:
-        """All variants, including those that cannot be built here."""
-        return {**self._variants}
+        return isinstance(name, str) and name in self._ways and not _reason(self._ways[name])
 
     @property
     def unavailable(self) -> dict[str, str]:
         """Why some cannot be built here, by name."""
-        variants = self._variants.items()
-        return {name: variant.run for name, variant in variants if isinstance(variant.run, str)}
+        reasons = {name: _reason(function) for name, function in self._ways.items()}
+        return {name: reason for name, reason in reasons.items() if reason}
 
     @property
     def code(self) -> Code:
         """How to write each by hand, by name; your own callables are left out."""
-        variants = self._variants.items()
-        return Code({name: variant.code for name, variant in variants if variant.code})
+        known = {name: variant_of(function) for name, function in self._ways.items()}
+        return Code({name: way.code for name, way in known.items() if way and way.code})
 
     @property
     def references(self) -> tuple[str, ...]:
         """The names of the programs to compare with."""
-        return self._in_role("reference")
+        return in_role("reference", self)
 
     @property
     def deprecated(self) -> tuple[str, ...]:
         """The names of the ways that their makers have deprecated."""
-        return self._in_role("deprecated")
+        return in_role("deprecated", self)
 
     @property
     def other_runtimes(self) -> tuple[str, ...]:
         """The names of the ways that run in a package other than the framework."""
-        return self._in_role("runtime")
+        return in_role("runtime", self)
 
-    @usage("only('eager', 'compiled')", check=_no_names)
+    @written_as("only('eager', 'compiled')", check=_no_names)
     def only(self, *names: str) -> "Variants":
         """Only these, in this order; raises UnknownLabelError for an unknown name."""
         for name in names:
-            if name not in self._variants:
-                raise unknown_label(name, self._variants, {})
-        return self._with({name: self._variants[name] for name in names})
+            if name not in self._ways:
+                raise unknown_label(name, self._ways, {})
+        return self._with({name: self._ways[name] for name in names})
 
     def copy(self) -> "Variants":
         """A copy with the same callables, which you can change independently."""
-        return self._with(self._variants)
+        return self._with(self._ways)
 
-    def of_functions(self, functions: Mapping[str, Function]) -> "Variants":
-        """These functions, with what is known about the variants of the same name among them.
+    __copy__ = copy
 
-        The variants that cannot be built are added.
-        """
-        variants = {name: self._known(name, function) for name, function in functions.items()}
-        missing = {name: self._variants[name] for name in self.unavailable if name not in functions}
-        return self._with({**variants, **missing})
+    def __deepcopy__(self, _memo: Any) -> "Variants":
+        """The same as ``copy``: what is compiled exists once in a process."""
+        return self.copy()
 
     def __or__(self, other: Any) -> "Variants":
         if not isinstance(other, Mapping):
@@ -235,24 +136,17 @@ class Variants(BoundToProcess, MutableMapping[str, Function]):
     def __ror__(self, other: Any) -> "Variants":
         if not isinstance(other, Mapping):
             return NotImplemented
-        return self.of_functions({**other, **self})
+        return self._with(other) | self
 
     def __ior__(self, other: Any) -> "Variants":
         self.update(other)
         return self
 
     def update(self, other: Any = (), /, **named: Any) -> None:
-        """Like ``dict.update``; keeps what is known about other variants."""
+        """Like ``dict.update``; of other variants also the reasons why some cannot be built."""
         if isinstance(other, Variants):
-            for name, variant in other._variants.items():
-                if name in other or name not in self:  # no reason takes the place of a callable
-                    self._variants[name] = variant
-            self.models = _joined(self.models, other.models)  # all are left as they were
-            self.recipes = _joined(self.recipes, other.recipes)
-            if self.given and other.given and self.given.structure != other.given.structure:
-                self.given = replace(self.given, structure=None)
-            self.given = self.given or other.given
-            other = ()
+            missing = other.unavailable.keys() - self._ways.keys()
+            self._ways |= {name: other._ways[name] for name in other._ways if name in missing}
         super().update(other, **named)
 
     def __repr__(self) -> str:
@@ -263,68 +157,35 @@ class Variants(BoundToProcess, MutableMapping[str, Function]):
         missing = [f"  {name}: {_(reason)}" for name, reason in self.unavailable.items()]
         return "\n".join(["Variants", *callables, *missing])
 
-    def _in_role(self, role: Role) -> tuple[str, ...]:
-        return tuple(name for name in self if self._variants[name].role == role)
-
-    def _known(self, name: str, function: Function) -> Variant:
-        """The variant of that name if this is its callable, otherwise a callable of the user's."""
-        variant = self._variants.get(name)
-        return variant if variant and variant.run is function else Variant(function)
-
-    def _with(self, variants: VariantsByName) -> "Variants":
-        """These variants of the same models."""
-        others = Variants(variants, None, self.given, self.holds_batch)
-        others.models, others.recipes = self.models, self.recipes
-        return others
+    def _with(self, ways: Mapping[str, Function]) -> "Variants":
+        """These, with the same arguments."""
+        return Variants(ways, self.args, self.kwargs)
 
 
-def _joined(these: tuple[Any, ...], others: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Both, each object once; a model may say that it equals another."""
-    return tuple({id(one): one for one in (*these, *others)}.values())
+def _reason(function: Function) -> str:
+    """Why it cannot be built here; "" if it can, or if it is the user's own."""
+    run = function.run if isinstance(function, Variant) else function
+    return run if isinstance(run, str) else ""
 
 
-def recognized(functions: Any) -> Any:
-    """Variants again, if these functions are a dict that all of some Variants were put into.
-
-    A plain dict has lost what is known of those that cannot be built, and which are deprecated.
-    """
-    if not isinstance(functions, Mapping) or isinstance(functions, Variants):
-        return functions
-    candidates = [
-        variants
-        for function in functions.values()
-        if isinstance(function, DeferredBuild)
-        for variants in function.among
-        if all(functions.get(name) is run for name, run in variants.items())
-    ]
-    largest = max(candidates, key=len, default=None)
-    return functions if largest is None else largest.of_functions(functions)
+def in_role(role: Role, functions: Mapping[str, Any]) -> tuple[str, ...]:
+    """The labels of the ways in this role, also among callables of the user's own."""
+    known = {label: variant_of(function) for label, function in functions.items()}
+    return tuple(label for label, way in known.items() if way and way.role == role)
 
 
-def recipe_of(function: Any) -> tuple[Recipe, str] | None:
-    """What has made a callable that is built at its first call, and by what name, if known."""
-    if not isinstance(function, DeferredBuild):  # a model may have attributes of any name
-        return None
-    for variants in function.among:
-        for recipe in variants.recipes:
-            if name := recipe.name_of(function):
-                return recipe, name
-    return None
+def with_origin(by_name: VariantsByName, model: Function | None, origin: Origin) -> VariantsByName:
+    """The ways that a framework has made, each with what is known of where it comes from."""
+    return {
+        name: replace(way, name=name, model=model, origin=origin) for name, way in by_name.items()
+    }
 
 
-def way_of(function: Any) -> Way | None:
-    """What is known of such a callable."""
-    made = recipe_of(function)
-    return made[0].way(made[1]) if made else None
+def _misused(given: Mapping[str, Any]) -> str:
+    return not_a_model(given["net"])
 
 
-def _misused(net: Any, *_args: Any, **_options: Any) -> str:
-    return not_a_model(net)
-
-
-@usage("variants(net, x)", check=_misused)
-@preserve_state
-@reject_ambiguous_options
+@verb("variants(net, x)", check=_misused)
 def variants(
     net: Callable[..., Any] | Call,
     /,
@@ -332,9 +193,8 @@ def variants(
     all: bool = False,
     with_references: bool = False,
     compiler_options: Mapping[str, Any] = {},
-    **kwargs: Any,
 ) -> Variants:
-    """Every way in which the framework of `net` runs ``net(*args, **kwargs)``, eager first.
+    """Every way in which the framework of `net` runs ``net(*args)``, eager first.
 
     Compiled variants are built at their first call, so ``compare`` sees what building costs. The
     model is called once now; otherwise its first eager call would include what the process does
@@ -357,9 +217,9 @@ def variants(
     makes every number part of the program.
 
     Args:
-        net: a model, a function of tensors, or ``call(net, ...)`` instead of `net` and its
-            arguments.
-        args, kwargs: the arguments of the model.
+        net: a model, a function of tensors, or ``call(net, ...)``, which also takes keyword
+            arguments of the model.
+        args: the arguments of the model.
         all: add the ways for experts, some of which skip a check that the framework makes.
         with_references: add the programs "C" and "NumPy", references to compare with, if the
             model is a chain of dense layers.
@@ -368,13 +228,13 @@ def variants(
 
     Returns:
         Variants, a mapping from name to callable that ``compare`` takes; ``.only(...)`` chooses.
+        It holds the arguments, so ``compare(ways)`` needs none.
 
     Raises:
         UnknownFrameworkError: neither `net` nor an argument belongs to a known framework.
-        ArgumentError: `net` is no model or function, but, say, its class or its output; the
-            framework has no such option, an option is also a parameter of `net`, or a keyword that
-            isn't a parameter of `net` is nearly one.
-        CallFailedError: ``net(*args, **kwargs)`` raised.
+        ArgumentError: `net` is no model or function, but, say, its class or its output; or there is
+            no such option.
+        CallFailedError: ``net(*args)`` raised.
         CannotBuildError: the model cannot be copied.
 
     >>> import torch
@@ -407,28 +267,29 @@ def variants(
     ...     return last(x.to(memory_format=torch.channels_last))
     >>> ways = variants(net, x).only("eager")
     >>> ways |= {"bfloat16": bfloat16, "autocast": autocast, "channels last": channels_last}
-    >>> list(compare(ways, x, check=0.2, time_limit=0.5, progress=False))
+    >>> list(compare(ways, check=0.2, time_limit=0.5, progress=False))
     ['eager', 'bfloat16', 'autocast', 'channels last']
-    >>> list(compare(ways, x, time_limit=0.5, progress=False))  # as exact as float32 can be
+    >>> list(compare(ways, time_limit=0.5, progress=False))  # as exact as float32 can be
     ['eager', 'channels last']
     """
-    model, args, kwargs = resolve_call(net, args, kwargs, options_of(variants))
+    called = Call.of(net, args)
+    model, kwargs = called.function, called.kwargs
     if not isinstance(compiler_options, Mapping):
         text = _("Expected a dict of compiler options, such as {example}. Received: {kind}.")
         example = '{"mode": "max-autotune"}'
         raise ArgumentError(text.format(example=example, kind=kind_of(compiler_options)))
-    framework = framework_of(model, *args, *kwargs.values())
-    with wrap_call_errors(name_of(model), args, kwargs):
-        by_name = framework.variants.variants(model, args, kwargs, all, {**compiler_options})
+    options: Kwargs = {**compiler_options}
+    framework = framework_of(model, *called.args, *kwargs.values())
+    with wrap_call_errors(name_of(model), called.args, kwargs):
+        by_name = framework.variants.variants(model, called.args, kwargs, all, options)
         ready = next(_ready(by_name), model)  # "eager", unless even that is built first
-        ready(*args, **kwargs)
+        ready(*called.args, **kwargs)
         framework.device.synchronize()  # errors of the work come late
     if with_references:
-        by_name = by_name | reference_programs(framework.variants.dense_layers(model), args)
-    options = {"with_references": with_references, "compiler_options": {**compiler_options}}
-    recipe = Recipe(variants, Call(model, args, kwargs), all=all, **options)
-    given = Given.of(args, kwargs) if args or kwargs else None
-    return Variants(by_name, model, given, recipe=recipe)
+        by_name = by_name | reference_programs(framework.variants.dense_layers(model), called.args)
+    given = {"all": all, "with_references": with_references, "compiler_options": options}
+    ways = with_origin(by_name, model, Origin(variants, (called,), given))
+    return Variants(ways, called.args, kwargs)
 
 
 def _ready(by_name: VariantsByName) -> Iterator[Function]:

@@ -5,43 +5,38 @@ import sys
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from functools import wraps
 from inspect import isfunction
 from operator import is_
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
 
-from d2lhybrid.core.arguments import FORWARD, models_of, name_of
+from d2lhybrid.core.arguments import FORWARD, name_of
 from d2lhybrid.core.closures import named_in
 from d2lhybrid.frameworks import find_framework, loaded, require_threads
 from d2lhybrid.frameworks.failures import is_users
+from d2lhybrid.frameworks.variant import models_of
 
-Verb = TypeVar("Verb", bound=Callable[..., Any])
 _CONTAINERS = (OrderedDict, dict, list, tuple, set, deque)
 
 
-def preserve_state(verb: Verb) -> Verb:
-    """The same, but models among its arguments, and random numbers, are left as they were.
+@contextmanager
+def preserved(*things: Any) -> Iterator[None]:
+    """A block that leaves models among `things`, and random numbers, as they were.
 
     Of a model that is what running it changes, such as running means and attributes. A training
     step, or a function that closes over a model, is no model: what it changes stays changed. So do
     the weights that a layer creates at its first call.
     """
-
-    @wraps(verb)
-    def run(*args: Any, **kwargs: Any) -> Any:
-        with _random_numbers(), ExitStack() as after:  # first, for an import may draw some
-            models = _models_in([*args, *kwargs.values()])
-            require_threads(find_framework(*models))
-            attributes = _Attributes(models)
-            for framework in loaded():
-                for restore in framework.models.snapshot(attributes.parts):
-                    after.callback(restore)
-            after.callback(attributes.put_back)
-            return verb(*args, **kwargs)
-
-    return cast(Verb, run)
+    with _random_numbers(), ExitStack() as after:  # first, for an import may draw some
+        models = _models_in(things)
+        require_threads(find_framework(*models))
+        attributes = _Attributes(models)
+        for framework in loaded():
+            for restore in framework.models.snapshot(attributes.parts):
+                after.callback(restore)
+        after.callback(attributes.put_back)
+        yield
 
 
 def _models_in(things: Sequence[Any]) -> list[Any]:

@@ -6,11 +6,13 @@ import shutil
 import tempfile
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.i18n import noop as N_
 from d2lhybrid.core.output import silent
 
@@ -88,7 +90,6 @@ class DeferredBuild:
         self._product: Any = None
         self.built: Function | None = None
         self.compiler_note: Callable[[], str] = str  # what there is to say of it after a call
-        self.among: list[Any] = []  # the Variants that it has been one of
 
     def anew(self) -> "DeferredBuild":
         """The same, not yet built."""
@@ -147,28 +148,86 @@ NOTHING_COMPILED = N_("nothing was compiled; explain(net, x) says why")
 Role = Literal["way", "reference", "deprecated", "runtime"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """The call of ``variants`` or ``training`` that made some ways, so that it can be repeated.
+
+    Compiled programs belong to their process: another one gets the call, and makes them again.
+    """
+
+    verb: Callable[..., Mapping[str, Function]]
+    args: tuple[Any, ...]
+    options: Mapping[str, Any]
+
+    @cached_property
+    def ways(self) -> Mapping[str, Function]:
+        """The same ways, made in this process when the first of them is asked for."""
+        return self.verb(*self.args, **self.options)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Variant:
-    """One way to run a model: what runs it, or why nothing can; and how to write it by hand.
+    """One way to run a model: what runs it, or why nothing can, and where it comes from.
 
-    `code` computes ``y`` from ``net`` and ``x``, which stands for the model's arguments.
-    `explained`: the function whose graphs, as ``explain`` finds them, are those of this way; None
-    if it isn't compiled, or if nobody knows its graphs.
+    A framework gives what stands above the line; ``variants`` and ``training`` add the rest, once.
     """
 
-    run: Function | str
-    code: str = ""
+    run: Function | str  # the reason, if it cannot be built here
+    code: str = ""  # by hand: it computes y from net and x, which stands for the arguments
     role: Role = "way"
+    # The function whose graphs, as ``explain`` finds them, are those of this way; None if it isn't
+    # compiled, or if its graphs aren't known.
     explained: Function | None = None
+    # ---
+    name: str = ""
+    model: Function | None = None  # None for a training step, which holds a copy
+    origin: Origin | None = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the model, which is built first if it has to be."""
+        run: Any = self.run
+        return run(*args, **kwargs)
+
+    @property
+    def __name__(self) -> str:
+        """As functions have it, for messages and for the label of ``measure``."""
+        return self.name
+
+    @property
+    def is_step(self) -> bool:
+        """Is it a step of training? It trains a copy of the model, on a batch that it holds."""
+        return self.origin is not None and self.model is None
+
+    def __copy__(self) -> "Variant":
+        """Itself: what is compiled exists once in a process."""
+        return self
+
+    def __deepcopy__(self, _memo: Any) -> "Variant":
+        return self
+
+    def __reduce__(self) -> Any:
+        """In another process, it is made again by the verb that has made it here."""
+        if self.origin is None:
+            return Variant, (self.run, self.code, self.role)
+        return _made_again, (self.origin, self.name)
 
 
-def is_eager(name: str) -> bool:
-    """Is the way of this name eager code?
+def _made_again(origin: Origin, name: str) -> Function:
+    return origin.ways[name]
 
-    >>> [is_eager(name) for name in ("eager, with gradients", "torch functions", "torchscript")]
-    [True, True, False]
-    """
-    return name.startswith("eager") or name == "torch functions"
+
+def variant_of(function: Any) -> Variant | None:
+    """The way that a callable is, also with arguments of its own; None if it is the user's own."""
+    inside = function.function if isinstance(function, Call) else function
+    return inside if isinstance(inside, Variant) else None
+
+
+def models_of(thing: Any) -> list[Any]:
+    """What a ``Call`` calls, or the model that a way runs; of anything else nothing."""
+    if isinstance(thing, Call):
+        return [thing.function]
+    is_way = isinstance(thing, Variant) and thing.model is not None
+    return [thing.model] if is_way else []
 
 
 FIRST_STEPS = 3  # of a training: those whose losses are compared

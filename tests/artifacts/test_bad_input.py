@@ -4,13 +4,12 @@ import os
 import re
 import shutil
 import sys
-from functools import partial
 
 import pytest
 from artifact_files import edit, forge, make
 from processes import python
 
-from d2lhybrid import inspect, load, run_native, save, trust, verify
+from d2lhybrid import call, inspect, load, run_native, save, trust, verify
 from d2lhybrid.artifacts.manifest import MANIFEST, parse
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.core import errors
@@ -114,14 +113,18 @@ def test_a_wrong_call_of_save_is_told_what_is_wrong(tmp_path, monkeypatch, case)
 def test_a_call_that_does_not_fit_shows_the_whole_call(tmp_path):
     torch = pytest.importorskip("torch")
     x = torch.ones(2, 3)
-    save(lambda x, mask: x * mask, tmp_path / "a", x, mask=x)
+    save(call(lambda x, mask: x * mask, x, mask=x), tmp_path / "a")
     model = load(tmp_path / "a")
+
+    def run_outside(*args, **kwargs):
+        return run_native(call(tmp_path / "a", *args, **kwargs))
+
     for args, kwargs, received in (
         ((x,), {}, r"\(Tensor\)"),
         ((x, x), {}, r"\(Tensor, Tensor\)"),
         ((), {"x": x, "mask": x}, r"\(x=Tensor, mask=Tensor\)"),
     ):
-        for run in (model, partial(run_native, tmp_path / "a")):
+        for run in (model, run_outside):
             with pytest.raises(errors.InputMismatchError) as raised:
                 run(*args, **kwargs)
             assert re.search(rf"\(x, mask=·\)\. Received: {received}", str(raised.value))
@@ -139,7 +142,7 @@ def test_a_call_that_does_not_fit_shows_the_whole_call(tmp_path):
 OPTIONS = {
     "seconds": ({"timeout": "1"}, "timeout as a number"),
     "folder": ({"output_dir": 3}, "output_dir as a path"),
-    "misspelt": ({"timout": 3}, "Write timeout="),
+    "misspelt": ({"timout": 3}, "Write timeout instead of timout"),
 }
 
 

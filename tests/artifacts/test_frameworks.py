@@ -13,7 +13,7 @@ import tensorflow as tf
 from artifact_models import differ, inputs, mxnet_model, tensorflow_model
 from flax import nnx
 
-from d2lhybrid import import_mxnet, inspect, load, run_native, save, verify
+from d2lhybrid import call, import_mxnet, inspect, load, run_native, save, verify
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.errors import ArtifactLoadError, CallFailedError, InputMismatchError, SaveError
 
@@ -101,7 +101,7 @@ def test_compiled_functions_of_tensorflow_are_kept_compiled(tmp_path):
     save(function, tmp_path / "xla", x)
     assert b"_XlaMustCompile" in (tmp_path / "xla/saved_model/saved_model.pb").read_bytes()
     save(function.get_concrete_function(tf.TensorSpec((None, 512))), tmp_path / "traced", x)
-    save(model, tmp_path / "told", x, training=False)
+    save(call(model, x, training=False), tmp_path / "told")
     assert not differ("tensorflow", model, (x,), load(tmp_path / "told")(x, training=False))
     for path in (tmp_path / "xla", tmp_path / "traced"):
         assert not differ("tensorflow", model, (x,), load(path)(x))
@@ -166,7 +166,7 @@ def test_keywords_of_mxnet_are_put_into_position(hybridized, tmp_path):
     for name, (args, kwargs, wanted) in cases.items():
         if hybridized:  # what MXNet recorded of other arguments
             model._clear_cached_op()
-        save(model, tmp_path / name, *args, **kwargs)
+        save(call(model, *args, **kwargs), tmp_path / name)
         loaded = load(tmp_path / name)
         for given in (kwargs, dict(reversed(kwargs.items()))):
             assert loaded(*args, **given).asnumpy().tolist() == [[wanted] * 3] * 2

@@ -16,7 +16,6 @@ import psutil
 import pytest
 import torch
 from artifact_models import MODELS, differ, inputs
-from processes import python
 from torch import nn
 
 from d2lhybrid import inspect, load, run_native, save, trust, variants, verify
@@ -251,33 +250,3 @@ def test_saving_from_eight_threads(tmp_path, format):
     assert names(tmp_path) == [str(number) for number in range(8)]
     for path in tmp_path.iterdir():
         assert not differ(framework, model, given, load(path)(*given))
-
-
-FORKED = """
-import os, signal, threading, warnings
-from d2lhybrid.artifacts.save import _one_at_a_time
-
-warnings.simplefilter("ignore")  # newer Pythons warn of a fork beside threads
-held, over = threading.Event(), threading.Event()
-
-@_one_at_a_time
-def save(*calls):
-    for call in calls:
-        call()
-    return 0
-
-threading.Thread(target=save, args=(held.set, over.wait)).start()
-held.wait()
-child = os.fork()
-if not child:
-    signal.alarm(20)
-    os._exit(save())
-over.set()
-print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-"""
-
-
-@posix
-def test_a_process_that_is_forked_while_a_thread_saves():
-    """It does not wait for a thread that it does not have."""
-    assert python("-c", FORKED).stdout == "0\n"

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from fake import Fake, Machine
 
+from d2lhybrid import call
 from d2lhybrid.display import progress
 from d2lhybrid.errors import (
     ArgumentError,
@@ -333,7 +334,7 @@ def test_the_garbage_collector_is_off_inside_and_on_again_after():
 @pytest.mark.parametrize(
     ("functions", "options", "error", "said"),
     [
-        ([print], {}, ArgumentError, "not a dict"),
+        ([print], {}, ArgumentError, "cannot be called"),
         ({"a": list}, {"baseline": "b"}, UnknownLabelError, "one of 'a'.*'b'"),
         ({"a": list, "C": list}, {"references": ["D"]}, ArgumentError, "among 'a', 'C', in.*'D'"),
         ({"a": list, "C": list}, {"references": "C"}, ArgumentError, "in a tuple.*: 'C'"),
@@ -415,7 +416,7 @@ def test_measure():
     assert low <= result.median <= high < low * 1.02
     assert (result.label, result.times.device) == ("f", None)
     with pytest.raises(CallFailedError, match="unexpected keyword argument 'scales'"):
-        measure(m.function(1e-3), scales=2, timer=m.clock)
+        measure(call(m.function(1e-3), scales=2), timer=m.clock)
 
 
 def test_measure_ends_after_five_seconds_or_less_or_at_so_many_samples(capsys, monkeypatch):

@@ -22,6 +22,7 @@ from d2lhybrid.errors import (
     CallFailedError,
     CannotBuildError,
     DifferentAnswerError,
+    UnwritableFolderError,
 )
 from d2lhybrid.experiment import disturbance
 from d2lhybrid.experiment.compare import compare
@@ -405,6 +406,13 @@ def test_a_full_disk(tmp_path, what):
     assert {"experiment": "No space left on device", "result": "could not write"}[what] in said
     assert "TMPDIR" in said
     assert left == ({"experiment": [], "result": ["filled"]}[what])
+
+
+def test_the_folder_that_cannot_take_files_is_named_without_a_variable(tmp_path, monkeypatch):
+    monkeypatch.delenv("TMPDIR")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+    with pytest.raises(UnwritableFolderError, match=f"space in {tmp_path / 'gone'} for"):
+        compare({"quick": quick}, 1.0, processes=1, **SHORT)
 
 
 def test_a_claim_adds_processes_until_it_is_decided():

@@ -3,7 +3,6 @@
 import statistics
 import time
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import pytest
@@ -60,7 +59,20 @@ def test_work_that_jax_does_besides_the_output_counts():
     assert c.ratio("more")[0] < 0.5
 
 
-def test_variants_and_save_take_an_option_for_the_model_in_call_or_by_place(tmp_path):
+def test_a_way_knows_where_it_comes_from():
+    torch = pytest.importorskip("torch")
+    net, x = torch.nn.Linear(3, 2), torch.ones(1, 3)
+    ways = variants(net, x, with_references=True)
+    for name, way in (ways | ways.copy()).items():
+        assert (way.name, way.model, way.code) == (name, net, ways.code[name])
+        assert way.origin is ways["eager"].origin
+    assert (ways["C"].role, ways["torch.compile"].role) == ("reference", "way")
+    assert measure(ways["eager"], x, time_limit=0.01).label == "eager"
+
+
+def test_an_argument_with_the_name_of_an_option_goes_into_call_or_by_place(
+    tmp_path,
+):
     torch = pytest.importorskip("torch")
 
     def scaled(x, all=1.0, format=1.0):
@@ -70,22 +82,10 @@ def test_variants_and_save_take_an_option_for_the_model_in_call_or_by_place(tmp_
     ways = variants(call(scaled, x, all=3), all=True)
     assert ways["eager"](x, all=3).tolist() == [3, 3]
     assert variants(scaled, x, 3, all=True)["eager"](x, 3).tolist() == [3, 3]
-    # The path is no argument of the model: two of its own stand before `format`, and then three.
-    with pytest.raises(ArgumentError, match="format="):
-        save(scaled, path, x, 2, format="torch.export")
     save(scaled, path, x, 2, 3, format="torch.export")
     assert load(path)(x, 2, 3).tolist() == [6, 6]
     save(call(scaled, x, format=3), path, format="torch.export")
     assert load(path)(x, format=3).tolist() == [3, 3]
-
-
-def test_variants_take_an_option_that_a_partial_fills_in_for_the_model():
-    torch = pytest.importorskip("torch")
-
-    def scaled(x, all=1.0):
-        return x * all
-
-    assert "eager" in variants(partial(scaled, all=2.0), torch.ones(2), all=True)
 
 
 def test_a_method_and_an_object_that_holds_tensors_may_make_what_is_compared():

@@ -3,7 +3,6 @@
 import re
 from operator import or_
 
-import numpy as np
 import pytest
 from fake import Machine
 from our_names import OUR_NAMES
@@ -13,18 +12,18 @@ from d2lhybrid.errors import ArgumentError, UnknownLabelError
 from d2lhybrid.experiment.compare import compare, measure
 from d2lhybrid.experiment.sweep import sweep
 from d2lhybrid.experiment.training import training
-from d2lhybrid.experiment.variants import Given, Variants, variants
+from d2lhybrid.experiment.variants import Variants, variants
 from d2lhybrid.frameworks.variant import DeferredBuild, Variant, WithCompilerNote
 
 
-def made(m, net=None, given=None):
+def made(m, *args):
     found = {
         "eager": Variant(m.function(1e-3), "y = net(x)"),
         "C": Variant(m.function(1e-5), "dense(x)", role="reference"),
         "aot": Variant("no compiler", "y = fast(x)"),
         "old": Variant(m.function(1e-4), role="deprecated"),
     }
-    return Variants(found, net, given)
+    return Variants(found, args)
 
 
 def updated(ways, other):
@@ -62,7 +61,7 @@ def test_variants_with_a_function_of_ones_own_keep_what_is_known_of_them(join):
     assert "Use mine" in c.advice
 
 
-def test_a_dict_that_all_variants_were_put_into_is_known_again():
+def test_what_a_way_is_is_known_in_a_plain_dict():
     m = Machine()
     found = {
         "eager": Variant(m.function(1e-3)),
@@ -81,15 +80,14 @@ def test_a_dict_that_all_variants_were_put_into_is_known_again():
         c = compare(functions, timer=m.clock, progress=False, seed=1)
         return list(c), c.deprecated, c.references, list(c.unavailable), c.advice[:8]
 
-    known = ("old",), ("C",), ["aot", "jit"], "Use new:"
+    known = ("old",), ("C",), [], "Use new:"  # a dict has no reasons for what is not in it
     assert shown({**ways, "mine": mine}) == (["eager", "old", "new", "C", "mine"], *known)
     first = {"eager": ways["eager"], "mine": mine, **ways}
     assert shown(first) == (["eager", "mine", "old", "new", "C"], *known)
-    few = {**ways.only("eager", "old", "aot"), "mine": mine}
-    assert shown(few) == (["eager", "old", "mine"], ("old",), (), ["aot"], "Use mine")
-    assert shown({**ways, "aot": mine})[3] == ["jit"]
-    by_hand = {"eager": ways["eager"], "new": ways["new"]}  # nothing was left out by us
+    by_hand = {"eager": ways["eager"], "new": ways["new"]}
     assert shown(by_hand) == (["eager", "new"], (), (), [], "Use new:")
+    of_both = ways | {"mine": mine}
+    assert shown(of_both)[3] == ["aot", "jit"]
 
 
 def test_a_copy_of_variants_can_be_changed_for_itself():
@@ -112,9 +110,11 @@ def test_what_is_put_in_the_place_of_a_variant_is_ones_own():
 
 def test_variants_of_two_models_are_those_of_both():
     m = Machine()
-    found = made(m, "one") | Variants({"other": Variant(m.function(1e-3), role="reference")}, "two")
+    other = Variant(m.function(1e-3), role="reference")
+    found = made(m, "x") | Variants({"other": other, "jit": Variant("no")}, ("y",))
     assert (list(found), found.references) == (["eager", "C", "old", "other"], ("C", "other"))
-    assert found.models == ("one", "two")
+    assert found.unavailable == {"aot": "no compiler", "jit": "no"}
+    assert found.args == ("x",)  # of the first
     with pytest.raises(TypeError):
         found | 3
 
@@ -137,7 +137,7 @@ class Names:
 def test_attributes_of_a_callable_may_have_any_name_of_ours(value):
     m = Machine()
     names = Names(m.function(1e-3), value)
-    expected = {"seconds_of", "note", "is_async", "models", "unavailable", "anew"}
+    expected = {"seconds_of", "note", "is_async", "model", "origin", "unavailable", "anew"}
     assert expected <= vars(names).keys()
     found = measure(names, 1.0, timer=m.clock)
     assert (found.median, found.note) == (pytest.approx(1e-3), None)
@@ -163,7 +163,7 @@ def test_an_attribute_that_raises_is_no_hindrance():
 
     assert compare({"a": Raising()}, 1.0, time_limit=0.01, progress=False)
     assert measure(Raising(), 1.0, label="a", time_limit=0.01)
-    with pytest.raises(ArgumentError, match="time_limit="):
+    with pytest.raises(ArgumentError, match="Write time_limit instead"):
         measure(Raising(), 1.0, time_limt=0.01)
 
 
@@ -181,19 +181,13 @@ M = Machine()
 @pytest.mark.parametrize(
     ("ask", "said"),
     [
-        (lambda: compare(Model(), 1.0), r"Received: compare\(Model, 1\.0\).*variants\(net, x\)"),
-        (lambda: compare([print]), r"Received: compare\(\[print\]\)\. \[print\] is not a dict"),
+        (lambda: compare(1.0, Model()), r"compare\(1\.0, Model\)\. 1\.0 cannot be called"),
+        (lambda: compare(Model, 1.0), r"compare\(Model, 1\.0\)\. Model is a class"),
+        (lambda: compare([print]), r"Received: compare\(\[print\]\)\. \[print\] cannot be called"),
         (lambda: compare({1: Model()}), r"compare\(dict\)\. 1 is no name"),
         (lambda: compare({}), r"The dict is empty"),
         (lambda: compare({"a": print, "b": "c"}, 1), r"'b' is 'c', which cannot be called"),
-        (
-            lambda: compare(made(M, print, Given.of((1.0,), {}))),
-            r"compare\(variants\(net, x\), x\).*none",
-        ),
-        (
-            lambda: sweep(made(M, print, Given.of((1.0,), {})), [1, 2]),
-            r"sweep\(Variants, \[1, 2\]\).*takes no size",
-        ),
+        (lambda: sweep(made(M), [1, 2]), r"sweep\(Variants, \[1, 2\]\).*takes no size"),
         (lambda: measure(made(M), 1.0), r"measure\(Variants, 1\.0\).*ways\['eager'\].* compare\."),
         (lambda: variants({"a": print}, 1.0), r"variants\(dict, 1\.0\).*ways\['a'\].* compare\."),
         (lambda: training(print, None, "sgd", (1, 2)), r"None cannot be called with an output"),
@@ -207,19 +201,29 @@ def test_what_is_handed_over_by_mistake_is_named_and_nothing_is_printed_whole(as
     assert "all of its layers" not in str(raised.value)
 
 
-def test_variants_are_compared_with_the_arguments_that_they_got():
-    x = np.ones((2, 3))
-    found = {"eager": Variant(lambda x, mask: x * mask), "other": Variant(lambda x, mask: x * mask)}
-    ways = Variants(found, given=Given.of((x,), {"mask": x}))
+def test_variants_hold_their_arguments_and_apply_them_to_every_callable():
+    seen = []
+
+    def f(x, *, mask):
+        seen.append((x, mask))
+        return 1.0
+
+    ways = Variants({"eager": Variant(f), "other": Variant(f)}, (1,), {"mask": 2})
     options = {"time_limit": 0.02, "progress": False, "why": False}
-    assert compare(ways, x + 1, mask=x, **options)
-    got = r"that variants got: \(ndarray\[2, 3\] float64, mask=ndarray\[2, 3\] float64\)"
-    for args, kwargs in [((x,), {}), ((x, x), {}), ((x[:1],), {"mask": x})]:
-        for some in (ways, ways.only("eager"), ways | {"mine": print}):
-            with pytest.raises(ArgumentError, match=got):
-                compare(some, *args, **kwargs, **options)
-    own = {"eager": call(ways["eager"], mask=x)}
-    assert compare(ways.only("eager") | own, x, **options)
+    for some in (ways, ways.only("eager"), ways.copy(), {"mine": f} | ways, ways | {"mine": f}):
+        assert compare(some, **options)
+    assert {*seen} == {(1, 2)}
+    seen.clear()
+    own = {"eager": call(ways["eager"], mask=3)}
+    assert compare({**own}, 4, **options)
+    assert {*seen} == {(4, 3)}
+
+
+def test_arguments_beside_variants_take_the_place_of_those_that_they_hold():
+    seen = []
+    ways = Variants({"eager": Variant(lambda *args: seen.append(args))}, (1, 2))
+    assert compare(ways, 3, time_limit=0.02, progress=False, check=False, why=False)
+    assert {*seen} == {(3,)}
 
 
 def test_code_of_an_unknown_name_suggests_the_nearest():
@@ -228,5 +232,5 @@ def test_code_of_an_unknown_name_suggests_the_nearest():
 
 
 def test_only_is_a_method_of_variants():
-    with pytest.raises(ArgumentError, match=r"variants\(\.\.\.\)\.only\('eager'"):
+    with pytest.raises(ArgumentError, match=r"Write variants\(net, x\)\.only\('eager'\)"):
         variants(print, 1.0, only=["eager"])

@@ -93,7 +93,7 @@ def test_the_code_passes_the_arguments_as_they_were_given(
     net, x = masked_model(framework)
     args, kwargs = ((x,), {"mask": x * 3}) if by_name else ((x, x * 3), {})
     names = {"net": net, "x": x, "image": x, "mask": x * 3}
-    ways = variants(net, *args, **kwargs, all=True)
+    ways = variants(call(net, *args, **kwargs), all=True)
     expected = copy_outputs(net(*args, **kwargs) if framework != "mxnet" else net(x, x * 3))
     ran = []
     for label, snippet in ways.code.items():
@@ -119,7 +119,7 @@ def test_functions_and_keyword_arguments(framework, built):
 
 def test_the_references_have_a_clock_and_refuse_another_shape(framework, built):
     _net, x, v = built(framework)
-    for run in (v["C"].load(), v["NumPy"]):
+    for run in (v["C"].run.load(), v["NumPy"].run):
         run(x)
         assert 0 < run.seconds_of(10) < 1
         with pytest.raises(Exception, match="shape"):

@@ -229,7 +229,7 @@ def test_an_interrupted_program_in_c_gives_no_answer_of_an_earlier_request():
 
     net = torch.nn.Sequential(torch.nn.Linear(3, 2)).eval()
     ones, twos = torch.ones(1, 3), 2 * torch.ones(1, 3)
-    run = d2l.variants(net, ones, with_references=True)["C"].load()
+    run = d2l.variants(net, ones, with_references=True)["C"].run.load()
     assert os.getsid(run._process.pid) != os.getsid(0)  # so a terminal's Ctrl-C leaves it alone
     for ask in (lambda: run(ones), lambda: run.seconds_of(5)):
         run(ones)

@@ -339,8 +339,8 @@ class Repeated(nnx.Module):
 def test_integers_are_static_if_the_code_needs_them(tmp_path, function, given, by_name):
     x = jnp.ones((8, 8))
     args, kwargs = ((x,), {"n": given}) if by_name else ((x, given), {})
-    expected = function(x, given)
-    ways = variants(function, *args, **kwargs, all=True)
+    expected, called = function(x, given), call(function, *args, **kwargs)
+    ways = variants(called, all=True)
     assert "static arguments" in ways.unavailable["compiled ahead"]
     for name, way in ways.items():
         assert jnp.allclose(way(*args, **kwargs), expected), name
@@ -349,11 +349,20 @@ def test_integers_are_static_if_the_code_needs_them(tmp_path, function, given, b
         if code and name not in ways.unavailable:
             exec(code, names)
             assert jnp.allclose(names["y"], expected), name
-    assert "static_argnames='n'" in ways.code["jit"]
-    report = explain(function, *args, **kwargs)
+    assert "static_argnames=['n']" in ways.code["jit"]
+    report = explain(called)
     assert (report.graph_count, report.unsupported) == (1, ())
-    assert graph(function, *args, **kwargs).stages
-    save(function, tmp_path / "saved", *args, **kwargs)
+    assert graph(called).stages
+    save(called, tmp_path / "saved")
+
+
+def test_code_of_a_function_that_names_no_parameters():
+    ways = variants(lambda *a: a[1] * 2, True, X)
+    for name, code in ways.code.items():
+        names = {"jax": jax, "jnp": jnp, "net": lambda *a: a[1] * 2, "x": X}
+        if name not in ways.unavailable:
+            exec(code, names)
+            assert jnp.allclose(names["y"], X * 2), name
 
 
 def test_an_integer_is_traced_where_it_can_be():

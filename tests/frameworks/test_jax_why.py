@@ -228,8 +228,8 @@ FIRST = {
     "of a library's function": (lambda: jax.jit(jnp.sin), 1, 1),
     "of a library's compiled function": (lambda: jax.jit(jax.nn.silu), 2, 1),
     "nnx.jit": (lambda: partial(nnx.jit(lambda net, x: jnp.tanh(net(x))), module), 4, 3),
-    "of a way": (lambda: variants(module, X).by_name["jit"].run, 3, 2),
-    "ahead of time": (lambda: variants(module, X).by_name["compiled ahead"].run, 3, 2),
+    "of a way": (lambda: variants(module, X)["jit"].run, 3, 2),
+    "ahead of time": (lambda: variants(module, X)["compiled ahead"].run, 3, 2),
     "one function of many steps": (lambda: jax.jit(lambda x: jnp.var(x)), 12, 1),
     "a power": (lambda: jax.jit(lambda x: x**3), 1, 1),
     "a compiled function in it": (lambda: jax.jit(lambda x: jnp.where(x > 0, x, 0)), 4, 2),
@@ -269,7 +269,7 @@ def test_eager_code_starts_no_fewer_operations_than_are_said(function):
         started.clear()
         with private.watched(run=lambda *_about: started.append(1), compile=lambda *_about: None):
             function(X)
-    jitted = variants(function, X).by_name["jit"].run
+    jitted = variants(function, X)["jit"].run
     assert 1 <= JAX.why.eager_operations(first_call(jitted, X)) <= len(started)
 
 
@@ -471,6 +471,6 @@ def test_blocks_that_are_compiled_one_by_one_have_a_graph_each():
     report = explain(net, X)
     assert (report.compilations, report.graph_count, len(report.fallbacks)) == (1, 2, 1)
     assert [graph.model for graph in report.graphs()] == ["__call__"] * 2
-    for whole in (jax.jit(lambda x: net(x)), variants(net, X).by_name["jit"].explained):
+    for whole in (jax.jit(lambda x: net(x)), variants(net, X)["jit"].explained):
         report = get("jax").explain.explain(whole, (X,), {})
         assert (report.graph_count, report.fallbacks) == (1, ())

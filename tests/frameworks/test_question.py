@@ -119,9 +119,9 @@ def test_a_model_of_keras_that_is_called_for_training():
 
     keras = tf.keras.layers
     net, x = tf.keras.Sequential([keras.Dense(2), keras.BatchNormalization()]), tf.ones((8, 4))
-    (warning,) = compare({"mine": net}, x, training=True, **QUICK).warnings
+    (warning,) = compare({"mine": call(net, x, training=True)}, **QUICK).warnings
     assert "training=True, which matters for BatchNormalization." in warning
-    assert compare({"mine": net}, x, training=False, **QUICK).warnings == ()
+    assert compare({"mine": call(net, x, training=False)}, **QUICK).warnings == ()
 
 
 def test_processes_warn_once():

@@ -73,7 +73,7 @@ class Structured(tf.Module):
 
 def test_litert_is_another_runtime_that_takes_and_returns_structures(monkeypatch):
     pair, scale = {"x": tf.ones(2), "y": tf.range(2.0)}, tf.constant(3.0)
-    v = variants(Structured(), pair, scale=scale)
+    v = variants(call(Structured(), pair, scale=scale))
     assert v.other_runtimes == ("litert",)
     expected = copy_outputs(v["eager"](pair, scale=scale))
     for given in (pair, dict(reversed(pair.items()))):
@@ -81,9 +81,10 @@ def test_litert_is_another_runtime_that_takes_and_returns_structures(monkeypatch
     with pytest.raises(ValueError, match="Dimension mismatch"):
         v["litert"]({"x": tf.ones(3), "y": tf.ones(3)}, scale=scale)
     monkeypatch.setattr(toolchain, "find_spec", lambda _name: None)
-    missing = variants(Structured(), pair, scale=scale).unavailable["litert"]
+    missing = variants(call(Structured(), pair, scale=scale)).unavailable["litert"]
     assert re.search(r"another runtime.*pip install .*\[litert\]", missing)
-    assert "litert" not in variants(tf.nn.relu, X).by_name
+    ways = variants(tf.nn.relu, X)
+    assert "litert" not in {*ways, *ways.unavailable}
 
 
 def test_litert_refuses_a_number_that_is_not_the_one_in_its_program():
@@ -119,7 +120,7 @@ def test_predict_is_a_way_to_run_a_model_of_keras_that_is_asked_for():
     require_same("predict", "net", copy_outputs(v["predict"](X)), copy_outputs(net(X)))
     assert "predict" not in variants(net, X)  # which is compared in seconds
     assert "predict" not in variants(dense(2), X, all=True)  # a layer has none
-    assert "predict" not in variants(net, X, all=True, training=False)
+    assert "predict" not in variants(call(net, X, training=False), all=True)
     c = compare(v.only("eager", "predict"), X, time_limit=0.1, why=False, progress=False)
     assert "use net(x) or net.predict_on_batch(x)" in str(c)
 

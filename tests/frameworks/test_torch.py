@@ -11,7 +11,7 @@ import pytest
 import torch
 from models import torch_model
 
-from d2lhybrid import compare, explain, graph, synchronize, variants
+from d2lhybrid import call, compare, explain, graph, synchronize, variants
 from d2lhybrid.core import toolchain
 from d2lhybrid.core.compare_outputs import require_same
 from d2lhybrid.errors import ArgumentError, CallFailedError, CannotBuildError, TracingError
@@ -121,7 +121,8 @@ def test_onnx_runtime_is_another_runtime(monkeypatch):
     net, x = torch_model()
     ways = variants(net, x)
     assert ways.other_runtimes == ("onnxruntime",)
-    assert "onnxruntime" not in variants(torch.relu, x).by_name
+    of_function = variants(torch.relu, x)
+    assert "onnxruntime" not in {*of_function, *of_function.unavailable}
     ways = ways.only("eager", "onnxruntime")
     c = compare(ways, x, time_limit=0.1, progress=False)
     assert (c.other_runtimes, c.unavailable) == (("onnxruntime",), {})
@@ -156,7 +157,7 @@ def test_without_a_compiler_the_reason_names_the_package(monkeypatch, tmp_path):
     for compiler in ("false", str(tmp_path / "no-program")):
         monkeypatch.setenv("CC", compiler)
         with pytest.raises(CannotBuildError, match="C program"):
-            variants(*torch_model(), with_references=True)["C"].build()
+            variants(*torch_model(), with_references=True)["C"].run.build()
 
 
 @compiles
@@ -222,7 +223,7 @@ def test_structures_come_back_or_are_refused():
             return {"sum": pair["x"] + pair["y"], "all": (pair["x"] * scale, [pair["y"] * 2])}
 
     pair, scale = {"x": torch.ones(2), "y": torch.arange(2.0)}, torch.tensor(3.0)
-    v = variants(Net().eval(), pair, scale=scale)
+    v = variants(call(Net().eval(), pair, scale=scale))
     expected = copy_outputs(v["eager"](pair, scale=scale))
     for name in ("aotinductor", "onnxruntime"):
         require_same(name, "eager", copy_outputs(v[name](pair, scale=scale)), expected)

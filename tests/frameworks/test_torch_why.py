@@ -290,7 +290,7 @@ def test_a_copy_that_was_asked_for_is_a_step():
 
 
 def test_a_program_ahead_of_time_is_counted_as_well():
-    build = variants(nn.Sequential(nn.Linear(8, 8), nn.GELU()).eval(), X)["aotinductor"].anew()
+    build = variants(nn.Sequential(nn.Linear(8, 8), nn.GELU()).eval(), X)["aotinductor"].run.anew()
     explanation = first_call(build, X)
     program = explanation.program
     assert (explanation.graph_count, program.recorded, program.contractions) == (1, 2, 1)
@@ -464,7 +464,7 @@ def test_what_was_given_up_is_said_with_the_reason_and_the_line():
 def test_the_limit_is_said_with_the_line_and_the_last_reason():
     count = torch._dynamo.config.recompile_limit
     ways = variants(Counting(), X, compiler_options={"backend": "eager"})
-    build = ways["torch.compile"].anew()
+    build = ways["torch.compile"].run.anew()
     build(X)
     for function in (compiled(Counting()), build.load()):
         said = why_not(function, X, calls=count + 2)

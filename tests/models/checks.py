@@ -14,7 +14,7 @@ from pathlib import Path
 
 from d2lhybrid import compare, explain, load, run_native, variants, verify
 from d2lhybrid.artifacts.store import read
-from d2lhybrid.core.arguments import Call
+from d2lhybrid.core.arguments import call
 from d2lhybrid.core.compare_outputs import mismatch
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.pytree import leaves, tree_flatten
@@ -37,7 +37,7 @@ def compared(model, framework, seconds, **options):
     ways = variants(model, **options)
     chosen = [name for name in FEW.get(framework, ()) if name in (*ways, *ways.unavailable)]
     ways = ways.only(*chosen) if chosen else ways
-    found = compare(Call(ways, model.args, model.kwargs), time_limit=seconds, progress=False)
+    found = compare(ways, time_limit=seconds, progress=False)
     silent = [name for name in ways if name not in found and not found.unavailable.get(name)]
     if silent or "eager" not in found:
         raise Wrong(f"no word about {silent or 'eager'}")
@@ -87,7 +87,7 @@ def check_native(folder):
     stored = read(folder)
     recorded = [raw.array for raw in stored.load_inputs(0)]
     args, kwargs = stored.manifest.in_spec.unflatten(recorded)
-    output = run_native(folder, *args, **kwargs)
+    output = run_native(call(folder, *args, **kwargs))
     received = [HostArray.of(leaf) for _path, leaf in leaves(output) if hasattr(leaf, "__array__")]
     expected = [HostArray.of(raw.values()) for raw in stored.load_outputs(0)]
     if found := mismatch(dict(enumerate(received)), dict(enumerate(expected))):

@@ -1,6 +1,6 @@
 """The ways to run a model that JAX offers, and the dense layers of a model."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from d2lhybrid.core.arguments import parameters_of
 from d2lhybrid.core.i18n import noop as N_
 from d2lhybrid.frameworks.checks import require_options
 from d2lhybrid.frameworks.jax.modules import Whole, eager, flax, is_module, pure
@@ -26,8 +25,10 @@ from d2lhybrid.frameworks.variant import (
 )
 from d2lhybrid.frameworks.written import passed, positional
 
-# How to compile a function by hand; and a module of Flax NNX, as a function of its weights.
-_JIT_FUNCTION = "fast = jax.jit(net{static})"
+# How to compile a function by hand, also where it has static arguments, which are named then; and a
+# module of Flax NNX, as a function of its weights.
+_JIT_FUNCTION = "fast = jax.jit(net)"
+_JIT_STATIC = "fast = jax.jit(lambda {names}: net({passed}){static})"
 _JIT_MODULE = """graph, weights = nnx.split(net)
 forward = lambda weights, {names}: nnx.merge(graph, weights)({passed})
 fast = jax.jit(forward{static})"""
@@ -79,9 +80,10 @@ def variants(
         constant = replace(model, run=pure(run).run, weights=None)
         return partial(constant.jitted(args, kwargs), None)
 
-    jit_code = (_JIT_MODULE if is_module(net) else _JIT_FUNCTION).format(**written)
+    jit_code = _JIT_STATIC if argnums or argnames else _JIT_FUNCTION
+    jit_code = (_JIT_MODULE if is_module(net) else jit_code).format(**written)
     given = ("weights, {values}" if is_module(net) else "{values}").format(**written)
-    by_name = {"eager": Variant(eager(net), "y = net({values})".format(**written))}
+    by_name = {"eager": Variant(eager(net), "y = net({as_given})".format(**written))}
     if is_module(net):
         by_name["nnx.jit"] = Variant(
             DeferredBuild(nnx_jit), _NNX_JIT.format(**written), explained=whole
@@ -105,29 +107,25 @@ def variants(
 def _written(
     net: Any, args: Args, kwargs: Kwargs, argnums: Sequence[int], argnames: Sequence[str]
 ) -> dict[str, str]:
-    """The arguments of a call as code: static ones with their values, the others by name."""
-    known = [parameter.name for parameter in parameters_of(net)]
-    by_name = {known[at] if at < len(known) else f"arg{at}": args[at] for at in argnums}
-    by_name |= {name: kwargs[name] for name in argnames}
-    given = repr(tuple(by_name)) if len(by_name) > 1 else "".join(map(repr, by_name))
+    """The arguments of a call as code; what is compiled names the static ones last."""
     names = positional(net, args, kwargs)
-    if len(args) - len(argnums) == 1 and 0 not in argnums and "x" not in {*by_name, *kwargs}:
-        names[0] = "x"
-    first = min(argnums, default=len(args))  # behind it, arguments go by name
-    by_keyword = [known[at] for at in range(first, len(args)) if at not in argnums]
-    by_keyword += [name for name in kwargs if name not in argnames]
-    traced = [*names[:first], *by_keyword]
+    traced = [at for at in range(len(args)) if at not in argnums]
+    if len(traced) == 1 and "x" not in {*names, *kwargs}:
+        names[traced[0]] = "x"
+    static = {names[at]: args[at] for at in argnums} | {name: kwargs[name] for name in argnames}
+    by_position = [names[at] for at in traced]
+    by_keyword = [name for name in kwargs if name not in argnames]
+    written = {name: repr(static[name]) if name in static else name for name in (*names, *kwargs)}
+
+    def named(some: Iterable[str]) -> list[str]:
+        return [f"{name}={written[name]}" for name in some]
+
     return {
-        "static": f", static_argnames={given}" if by_name else "",
-        "names": ", ".join([*traced, *by_name]),
-        "passed": passed(names[:first], dict.fromkeys([*by_keyword, *by_name])),
-        "values": ", ".join(
-            [
-                *names[:first],
-                *(f"{name}={name}" for name in by_keyword),
-                *(f"{name}={value!r}" for name, value in by_name.items()),
-            ]
-        ),
+        "names": ", ".join([*by_position, *by_keyword, *static]),
+        "passed": passed(names, kwargs),  # inside of what is compiled
+        "static": f", static_argnames={[*static]}" if static else "",
+        "values": ", ".join([*by_position, *named(by_keyword), *named(static)]),
+        "as_given": ", ".join([*(written[name] for name in names), *named(kwargs)]),
     }
 
 
