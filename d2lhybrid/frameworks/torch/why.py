@@ -21,6 +21,8 @@ from d2lhybrid.frameworks.variant import Function
 from d2lhybrid.graphs.explanation import Explanation, Finding, MissingNames, Recording
 
 _REGION = "Torch-Compiled Region: "  # the profiler's name for the code around a program
+# Seconds for each operation that it takes Inductor, about, to plan once more what it runs.
+_PLANNING_SECONDS = 0.01
 
 
 @contextmanager
@@ -61,6 +63,7 @@ class _Graphs(Recording):
     def __init__(self, recorded: Sequence[Any]) -> None:
         super().__init__(partial(made, [make for make, _operations in recorded]))
         self.eager_operations = sum(operations for _make, operations in recorded)
+        self.seconds = _PLANNING_SECONDS * self.eager_operations
 
 
 def eager_operations(explanation: Explanation) -> int | None:
