@@ -70,7 +70,7 @@ def pytest_runtest_setup(item):
     """Skip a test that needs a GPU where there is none; fail it where there had to be one."""
     for mark in item.iter_markers("gpu"):
         (name,) = mark.args
-        devices = get(FRAMEWORKS[name].module).devices()
+        devices = get(FRAMEWORKS[name].module).device.devices()
         if all("cpu" in device.lower() for device in devices):
             without = pytest.fail if name in required() else pytest.skip
             without(f"needs a GPU; {name} sees {', '.join(devices)}")

@@ -29,17 +29,27 @@ from d2lhybrid.experiment.provenance import Environment, load
 from d2lhybrid.experiment.sampler import Sampler
 from d2lhybrid.frameworks.failures import wrap_call_errors
 
-WARM_UP_SHARE = 0.25  # of the time limit, at most, and as much again to calibrate
-STRETCHED = 2.0  # times the limit that six rounds may take
-BATCH_SECONDS = 2e-4  # of a warm-up time
-LEAST_WARM_UP = 0.25  # seconds, or the limit, where there are not enough times yet
-PROBE_SECONDS = 0.02  # of the calls that tell whether a callable is asynchronous
+# Warming up takes at most this share of the time limit, and calibrating as much again.
+WARM_UP_SHARE = 0.25
+# Six rounds may take so many times the limit.
+STRETCHED = 2.0
+# A warm-up time is that of a batch, which takes at least so many seconds.
+BATCH_SECONDS = 2e-4
+# Warming up may take so many seconds, or the limit, as long as there are not enough times.
+LEAST_WARM_UP = 0.25
+# Whether a callable is asynchronous is asked of calls of so many seconds, or of so many calls.
+PROBE_SECONDS = 0.02
 MOST_PROBES = 40
-MOST_CALLS = 1 << 18  # that are made to find out whether calls that return no tensor leave work
-LONG_SECONDS = 0.01  # a call that takes longer is a long one
-STREAM_SECONDS = 1e-3  # of the shorter batch, if that is enough for the slope to settle
-SAMPLE_SECONDS = 5e-4  # of the latency: some thousand times the resolution of perf_counter
-SIMILAR_FACTOR = 8.0  # callables whose times are closer get equally many calls
+# At most so many calls are made to find out whether calls that return no tensor leave work.
+MOST_CALLS = 1 << 18
+# A call that takes more seconds is a long one.
+LONG_SECONDS = 0.01
+# The shorter batch takes so many seconds, if that is enough for the slope to settle.
+STREAM_SECONDS = 1e-3
+# A sample of the latency takes so many: some thousand times the resolution of perf_counter.
+SAMPLE_SECONDS = 5e-4
+# Callables get equally many calls if the times of neighbours differ by less than this factor.
+SIMILAR_FACTOR = 8.0
 
 
 @contextmanager
@@ -106,9 +116,11 @@ class Rounds:
         """The rounds that are complete."""
         return min(turn.turns for turn in self.turns)
 
-    @property
-    def undisturbed(self) -> int:
-        """The complete rounds in which neither the baseline nor another was held up: the fewest."""
+    def count_undisturbed(self) -> int:
+        """Judge the turns so far, and count the complete rounds that were not held up.
+
+        That is the rounds in which neither the baseline nor another was: the other with the fewest.
+        """
         self.disturbance.judge()
         held_up = self.samplers[self.baseline].disturbed
         return self.count - max(len(held_up | turn.disturbed) for turn in self.turns)
@@ -243,7 +255,7 @@ class Rounds:
         longest = STRETCHED * rule.limit
         if self.count >= stats.FEWEST:
             needed_rounds = self.env.undisturbed_needed(self.count)
-            return self.undisturbed >= needed_rounds or spent > longest
+            return self.count_undisturbed() >= needed_rounds or spent > longest
         needed = seconds * (stats.FEWEST - before)
         if needed > longest:
             self.limit_needed = needed

@@ -46,7 +46,7 @@ class Recording:
     ('first', 'second')
     """
 
-    seconds = 0.0  # that making them takes at least, as far as it is known beforehand
+    seconds = 0.0  # that making the graphs takes, about; 0 where it is known to take little
 
     def __init__(self, make: Callable[[], tuple[Graph, ...]]) -> None:
         self._make: Callable[[], tuple[Graph, ...]] | None = make

@@ -102,8 +102,8 @@ class _Time:
     def answer(self, ask: Callable[[], Answer], takes: float = 0.0) -> Answer | None:
         """The answer to a question; None if it fails, or if too little time is left.
 
-        Nothing cuts a question short, because not all native code is whole after that. So what is
-        known to take longer than what is left, the seconds that it `takes` at least, isn't asked.
+        Nothing cuts a question short, because not all native code is whole after that. So it isn't
+        asked if the seconds that it `takes`, as far as they are known, are more than what is left.
         """
         if self.clock() + takes >= self.end:
             self.is_over = True

@@ -475,7 +475,8 @@ def test_threads_alone_measure_in_one_process_whose_rounds_decide():
 
 def crowded(monkeypatch, held, threads=2):
     """Others hold so many cores, and a framework uses so many threads."""
-    framework = SimpleNamespace(thread_count=lambda: threads, is_used=lambda: True)
+    device = SimpleNamespace(thread_count=lambda: threads, is_started=lambda: True)
+    framework = SimpleNamespace(device=device)
     monkeypatch.setattr("d2lhybrid.experiment.crowded.loaded", lambda: (framework,))
     monkeypatch.setattr(disturbance, "cores_others_use", lambda seconds: held)
     env = replace(ENV, cores=2)

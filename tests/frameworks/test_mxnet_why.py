@@ -28,7 +28,7 @@ class Undercover(mx.gluon.HybridBlock):
 
 
 def first_call(run):
-    with MXNET.first_call() as compiled:
+    with MXNET.why.first_call() as compiled:
         run()
     return compiled()
 
@@ -45,7 +45,7 @@ def test_the_first_call_compiles_and_no_later_one(options):
     found = first_call(lambda: net(x))
     assert (found.graph_count, found.fallbacks, found.program.recorded) == (1, (), 3)
     assert (found.program.steps, found.program.contractions) == (3, 2)
-    assert MXNET.eager_operations(found) == 3
+    assert MXNET.why.eager_operations(found) == 3
     assert first_call(lambda: net(x)) is None
     assert first_call(lambda: mxnet_model()[0](x)) is None  # eager, and its shapes are inferred
 
@@ -63,7 +63,7 @@ def test_a_graph_counts_once_and_each_call_of_it_is_an_entry():
     found = first_call(lambda: loss(net(x), net(x)))
     assert found.graph_count == 2
     assert found.program.contractions == 2
-    assert MXNET.programs_run(lambda: loss(net(x), net(x))) == 3
+    assert MXNET.why.programs_run(lambda: loss(net(x), net(x))) == 3
 
 
 def test_a_graph_that_was_compiled_before_is_counted_but_not_its_steps():
@@ -95,7 +95,7 @@ def test_an_error_leaves_gluon_as_it_was():
     kinds = (mx.gluon.Block, mx.gluon.HybridBlock)
     before = [dict(vars(kind)) for kind in kinds]
     net, _x = hybridized()
-    with pytest.raises(TypeError), MXNET.first_call():
+    with pytest.raises(TypeError), MXNET.why.first_call():
         net()
     assert [dict(vars(kind)) for kind in kinds] == before
 
@@ -103,23 +103,23 @@ def test_an_error_leaves_gluon_as_it_was():
 def test_whether_compiled_code_runs():
     (fast, x), (net, _x) = hybridized(), mxnet_model()
     holder = {"net": fast}
-    assert MXNET.programs_run(lambda: fast(x))
-    assert MXNET.programs_run(lambda: holder["net"](x) + 1)
-    assert not MXNET.programs_run(lambda: net(x))
+    assert MXNET.why.programs_run(lambda: fast(x))
+    assert MXNET.why.programs_run(lambda: holder["net"](x) + 1)
+    assert not MXNET.why.programs_run(lambda: net(x))
 
 
 def test_why_no_compiled_code_runs():
     net, _x = mxnet_model()
     plain, undercover = Plain(Plain(len)), Undercover()
     undercover.hybridize()
-    said = MXNET.why_not_compiled(plain)
+    said = MXNET.why.why_not_compiled(plain)
     assert said.startswith("hybridize() passes Plain by")
     assert said.endswith("a plain Block cannot be hybridized; use HybridBlock.")
-    assert "Undercover defines forward" in MXNET.why_not_compiled(lambda x: undercover(x))
-    assert MXNET.is_compiled(undercover)  # the user thinks so
-    assert MXNET.why_not_compiled(net) == MXNET.why_not_compiled(len) == ""
+    assert "Undercover defines forward" in MXNET.why.why_not_compiled(lambda x: undercover(x))
+    assert MXNET.why.is_compiled(undercover)  # the user thinks so
+    assert MXNET.why.why_not_compiled(net) == MXNET.why.why_not_compiled(len) == ""
     net.hybridize()
-    assert "never reaches HybridSequential" in MXNET.why_not_compiled(lambda x: net or x)
+    assert "never reaches HybridSequential" in MXNET.why.why_not_compiled(lambda x: net or x)
 
 
 def test_a_row_that_hybridize_passes_by_is_told_so():
@@ -139,7 +139,7 @@ def test_what_comes_before_compiled_code_is_a_part_of_the_call():
 
     for run in (lambda: net(x), converting):
         run()
-    direct = MXNET.seconds_before(lambda: net(x))
-    with_conversion = MXNET.seconds_before(converting)
+    direct = MXNET.why.seconds_before(lambda: net(x))
+    with_conversion = MXNET.why.seconds_before(converting)
     assert 0 < direct < with_conversion
-    assert MXNET.seconds_before(lambda: x + 1) is None
+    assert MXNET.why.seconds_before(lambda: x + 1) is None

@@ -131,7 +131,7 @@ def test_two_threads_that_ask_leave_tensorflow_as_it_was():
         return concrete(X)
 
     with ThreadPoolExecutor(2) as pool:
-        asked = [pool.submit(TENSORFLOW.compiled_again, slow) for _thread in range(2)]
+        asked = [pool.submit(TENSORFLOW.why.compiled_again, slow) for _thread in range(2)]
         assert [one.result() for one in asked] == [None, None]
     assert type(concrete)._call_flat is method
 

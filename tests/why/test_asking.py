@@ -261,6 +261,23 @@ def test_questions_end_with_their_time_and_the_line_says_so(xyz):
     assert facts.is_cut_short
 
 
+def test_a_call_that_takes_longer_than_the_time_is_not_made(xyz):
+    c = compared(xyz, {"eager": function(xyz, 1e-4), "jit": compiled(xyz, 1.5)})
+    facts = c.facts["jit"]
+    assert not xyz.asked
+    assert (facts.runs_compiled, facts.again, facts.before_seconds) == (None, None, None)
+    assert facts.program.recorded == 4  # which is read from what the first call has recorded
+    assert facts.is_cut_short
+
+
+def test_graphs_that_take_longer_than_the_time_are_not_made(xyz):
+    recording = Recording(lambda: (GRAPH,))
+    recording.seconds = 1.5
+    xyz.explanation = replace(WHOLE, recording=recording)
+    facts = compared(xyz, {"eager": function(xyz, 1e-4), "jit": compiled(xyz, 1e-4)}).facts["jit"]
+    assert (facts.graphs, facts.program, facts.is_cut_short) == (1, None, True)
+
+
 def test_what_is_called_while_asking_counts_as_no_call(xyz):
     functions = {"eager": function(xyz, 1e-4), "jit": compiled(xyz, 2e-4)}
     c = compared(xyz, functions, why=False)

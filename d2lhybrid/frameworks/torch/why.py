@@ -25,6 +25,8 @@ hint = defaults.hint
 is_compiled = parts.is_compiled
 switched_off = private.switched_off
 _REGION = "Torch-Compiled Region: "  # the profiler's name for the code around a program
+# Seconds for each operation that it takes Inductor, about, to plan once more what it runs.
+_PLANNING_SECONDS = 0.01
 
 
 @contextmanager
@@ -65,6 +67,7 @@ class _Graphs(Recording):
     def __init__(self, recorded: Sequence[Any]) -> None:
         super().__init__(partial(made, [make for make, _operations in recorded]))
         self.eager_operations = sum(operations for _make, operations in recorded)
+        self.seconds = _PLANNING_SECONDS * self.eager_operations
 
 
 def eager_operation() -> Callable[[], Any]:
