@@ -72,7 +72,7 @@ def _either(first: str, second: str) -> str:
 
 
 def _takes_arguments_of_a_model(expected: Signature) -> bool:
-    return any(p.kind is Parameter.VAR_POSITIONAL for p in expected.parameters.values())
+    return "args" in expected.parameters
 
 
 def _keywords(expected: Signature) -> list[str]:
@@ -88,7 +88,7 @@ def _wrong_keyword(expected: Signature, kwargs: Mapping[str, Any]) -> str:
             said = _instead_of(name, known)
             if _takes_arguments_of_a_model(expected):
                 text = _("A keyword of the model goes into {call}.")
-                return f"{said} {text.format(call=f'call(net, x, {name}=...)')}"
+                said = f"{said} {text.format(call=f'call(net, x, {name}=...)')}".strip()
             return said
     return ""
 
@@ -100,7 +100,8 @@ def _instead_of(name: str, known: list[str]) -> str:
     for verb, options in _OPTIONS.items():
         if name in options:
             return _("{name} is an option of {verb}.").format(name=name, verb=verb)
-    return _("It has no {name}, only {known}.").format(name=name, known=", ".join(known))
+    text = _("It has no {name}, only {known}.") if known else ""
+    return text.format(name=name, known=", ".join(known))
 
 
 def described(

@@ -28,7 +28,8 @@ def running(*things: Any) -> Iterator[None]:
     """A block of a verb, which leaves the models among its arguments, `things`, as they were.
 
     Other threads wait: a verb traces, measures, and sets what is set for the whole process, and no
-    two can do that at once. A loaded model needs no such block.
+    two can do that at once. So what a verb calls must not wait for a thread that calls another one.
+    A loaded model needs no such block.
     """
     with _running, preserved(*things):
         yield

@@ -43,7 +43,8 @@ def test_a_keyword_of_the_model_given_to_a_verb_is_told_to_go_into_call(verb):
     said = raised(verb, sum, 1.0, attention_mask=np.ones(2))
     assert said.startswith(f"Expected {verb.__name__}(")
     assert f"Received: {verb.__name__}(sum, 1.0, attention_mask=ndarray)." in said
-    assert said.endswith("goes into call(net, x, attention_mask=...).")
+    assert said.endswith(" A keyword of the model goes into call(net, x, attention_mask=...).")
+    assert ", only ." not in said
 
 
 @pytest.mark.parametrize(
