@@ -237,5 +237,5 @@ def _require_one_input_and_output(program: Any) -> None:
 
 
 def _require_loads(folder: Folder) -> None:
-    if reason := export.why_not_loaded(folder.path):
+    if reason := export.no_packages():
         raise CannotBuildError(reason)
