@@ -282,11 +282,12 @@ def with_tensors(value: Any, tensors: Iterator[Any], is_tensor: IsTensor) -> Any
 
 def _copy_with(container: Any, parts: dict[Any, Any]) -> Any:
     """A container of the same class with these in place of its ``children``."""
+    make: Any = type(container)
     if isinstance(container, tuple):
-        make = getattr(container, "_make", type(container))  # that of a named tuple
+        make = getattr(container, "_make", make)  # that of a named tuple
         return make([*parts.values()])
     if isinstance(container, Mapping) and not isinstance(container, dict):
-        return type(container)(parts)  # it may not let itself be changed
+        return make(parts)  # it may not let itself be changed
     made: Any = copy.copy(container)
     for name, part in parts.items():
         if isinstance(container, (dict, list, deque)):
