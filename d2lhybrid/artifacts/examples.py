@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.lib.format import open_memmap
+from numpy.lib.format import read_array
 
 from d2lhybrid.artifacts.manifest import TensorSpec
 from d2lhybrid.core import errors
@@ -54,11 +54,8 @@ def _file(number: int, side: str, index: int) -> str:
 def _load_tensor(root: Path, name: str, spec: TensorSpec) -> HostArray:
     """The tensor in a file; DamagedArtifactError if it is not as `spec` says."""
     try:
-        # Mapped first, so that a false size in the header allocates nothing; no pickle is read.
-        # The map is private ("c"): some network file systems refuse a shared one.
-        with _PARSING:
-            mapped = open_memmap(root / name, mode="c")
-        array = np.array(mapped, order="C")
+        with open(root / name, "rb") as file, _PARSING:  # and no pickle, nor an archive
+            array = np.array(read_array(file, allow_pickle=False), order="C")
     except Exception as error:
         text = _(
             "Expected the array that was recorded in {file!r}, but it cannot be read: {reason}."

@@ -38,16 +38,18 @@ class LoadedModel(BoundToProcess):
         manifest: What the artifact says about itself.
     """
 
-    def __init__(self, stored: Stored, model: Any, trusted: bool):
+    def __init__(self, stored: Stored, model: Any):
         self.model, self.manifest = model, stored.manifest
         self._stored = stored
-        self._trusted = trusted  # if so, output classes are made, and their modules imported
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.manifest.format} {str(self._stored.root)!r}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the model on arguments like those that it was saved with.
+
+        Returns:
+            What the model returned, with lists, tuples and dictionaries in place of other classes.
 
         Raises:
             InputMismatchError: Structure, number, dtype or shape differ from what the model was
@@ -69,7 +71,7 @@ class LoadedModel(BoundToProcess):
         self.manifest.require([*map(dtype_and_shape, inputs)])
         with wrap_call_errors(self._stored.root.name, args, kwargs):
             outputs = self.model(*inputs)
-        return self.manifest.out_spec.unflatten(_flat(outputs), classes=self._trusted)
+        return self.manifest.out_spec.unflatten(_flat(outputs))
 
     def differences(self) -> Iterator[str]:
         """Run the recorded calls, and say how their outputs differ from the recorded ones, if so.
@@ -285,8 +287,7 @@ def inspect(path: str | os.PathLike[str], /) -> Inspection:
     input: float32 (any, 3)
     """
     stored = read(path)
-    with stored.off_import_path():
-        chosen = stored.format
+    chosen = stored.format
     risk = _(chosen.risk) or _("Nothing: this format holds no code.")
     note = sentences(_(chosen.note), _(chosen.lasts))
     if stored.manifest.fixed:
@@ -337,11 +338,10 @@ def _load(stored: Stored, trusted: bool) -> LoadedModel:
         raise missing(framework.name, framework.name, error) from error
     options = stored.manifest.options
     with stored.explain_refusals():
-        modules = options.get("imports", ())
-        if trusted and isinstance(modules, tuple):
-            for module in modules:
-                import_module(module)
-        return LoadedModel(stored, stored.format.read(stored.root, options), trusted)
+        module = options.get("module")
+        if trusted and isinstance(module, str):
+            import_module(module)
+        return LoadedModel(stored, stored.format.read(stored.root, options))
 
 
 def _table(path: Path, rows: Sequence[tuple[str, str]]) -> str:

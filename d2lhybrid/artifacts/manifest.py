@@ -18,17 +18,15 @@ from d2lhybrid.frameworks.formats import Option
 
 MANIFEST = "d2lhybrid.json"
 VERSION: Literal[1] = 1
-MAX_BYTES = 1 << 20
-MAX_PATH = 512  # characters
+MAX_BYTES = 1 << 20  # of a manifest, which bounds everything in it
 Dtype = Literal[
     "bool", "int8", "uint8", "int16", "int32", "int64",
     "float16", "bfloat16", "float32", "float64", "string", "uint16", "uint32", "uint64",
 ]  # fmt: skip
 
 _PART = r"[\w+@=-]([\w .+@=-]*[\w+@=-])?"  # of a path; none begins or ends with a dot
-RelativePath = Annotated[str, Meta(pattern=rf"^{_PART}(/{_PART})*\Z", max_length=MAX_PATH)]
+RelativePath = Annotated[str, Meta(pattern=rf"^{_PART}(/{_PART})*\Z")]
 Size = Annotated[int, Meta(ge=0, lt=1 << 62)]
-MAX_TENSORS, MAX_FILES, MAX_RANK = 1000, 10_000, 32
 
 
 class _Plain(Struct, frozen=True, forbid_unknown_fields=True):
@@ -40,7 +38,7 @@ class TensorSpec(_Plain, frozen=True):
 
     name: str
     dtype: Dtype
-    shape: Annotated[tuple[Size | None, ...], Meta(max_length=MAX_RANK)]
+    shape: tuple[Size | None, ...]
 
     def __str__(self) -> str:
         axes = ", ".join(_("any") if size is None else str(size) for size in self.shape)
@@ -87,12 +85,12 @@ class Manifest(_Plain, frozen=True):
     format: str
     framework: str
     versions: dict[str, str]
-    inputs: Annotated[tuple[TensorSpec, ...], Meta(max_length=MAX_TENSORS)]
-    outputs: Annotated[tuple[TensorSpec, ...], Meta(max_length=MAX_TENSORS)]
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
     fixed: str
     in_spec: TreeSpec
     out_spec: TreeSpec
-    files: Annotated[tuple[FileEntry, ...], Meta(max_length=MAX_FILES)]
+    files: tuple[FileEntry, ...]
     examples: Annotated[int, Meta(ge=1, le=2)]
     options: dict[str, Option]
     created: str

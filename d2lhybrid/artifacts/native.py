@@ -22,8 +22,8 @@ import numpy as np
 from platformdirs import user_cache_path
 
 from d2lhybrid.artifacts.manifest import Dtype, Manifest
+from d2lhybrid.artifacts.permissions import explain_unwritable
 from d2lhybrid.artifacts.store import Stored, not_a_path, read
-from d2lhybrid.artifacts.trusted import explain_unwritable
 from d2lhybrid.core import errors
 from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.host_array import HostArray
@@ -74,8 +74,7 @@ def run_native(
         timeout: How many seconds the program may run.
 
     Returns:
-        What the model returns, as NumPy arrays, with dictionaries for output classes; bfloat16
-        comes back as float32.
+        What ``load(path)`` returns, as NumPy arrays; bfloat16 comes back as float32.
 
     Raises:
         UnsupportedArtifactError: No program runs this format, or the model was saved on a GPU.
@@ -208,10 +207,9 @@ def _write_inputs(names: Sequence[str], inputs: Sequence[HostArray], folder: Pat
     """
     arguments = []
     for i, (name, host_array) in enumerate(zip(names, inputs, strict=False)):
-        file = folder / f"input-{i}.raw"
-        array = host_array.array
-        array.astype(array.dtype.newbyteorder("<")).tofile(file)
-        arguments += ["input", name, host_array.dtype, ",".join(map(str, array.shape)), str(file)]
+        file, sizes = folder / f"input-{i}.raw", ",".join(map(str, host_array.array.shape))
+        host_array.array.tofile(file)
+        arguments += ["input", name, host_array.dtype, sizes, str(file)]
     for i, name in enumerate(names[len(inputs) :]):
         arguments += ["output", name, str(folder / f"output-{i}.raw")]
     return arguments
@@ -243,9 +241,8 @@ def _output(line: str, name: str, file: Path) -> np.ndarray:
     if not line.startswith(f"{name} "):
         raise ValueError(line)
     dtype, *sizes = line.removeprefix(f"{name} ").split(" ")
-    stored_dtype = np.dtype("uint16" if dtype == "bfloat16" else dtype).newbyteorder("<")
-    array = np.fromfile(file, stored_dtype).reshape([int(size) for size in sizes])
-    return HostArray(dtype, array).values()
+    array = np.fromfile(file, "uint16" if dtype == "bfloat16" else dtype)
+    return HostArray(dtype, array.reshape([int(size) for size in sizes])).values()
 
 
 def _cache() -> Path:
@@ -335,15 +332,9 @@ def _keep(folder: Path, build: Path, arguments: list[str], data: Path) -> None:
         arguments: What it is run with.
         data: The folder of the inputs.
     """
-    try:
+    with explain_unwritable(folder, "output_dir"):
         folder.mkdir(parents=True, exist_ok=True)
         is_foreign = any(folder.iterdir()) and not (folder / PROGRAM).exists()
-    except OSError as error:
-        text = _(
-            "Expected a folder that can be written to as {option}. Received: {path!r} ({reason})."
-        )
-        fields = {"option": "output_dir", "path": str(folder), "reason": error.strerror}
-        raise errors.UnwritableFolderError(text, **fields) from error
     if is_foreign:
         text = _(
             "Expected an empty folder, or one of an earlier run, as {option}. Received: {path!r}, "

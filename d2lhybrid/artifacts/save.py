@@ -1,12 +1,9 @@
 """``save``: write a model, let another process verify that it runs, then publish it."""
 
 import datetime
-import errno
 import hashlib
 import os
 import platform
-import shutil
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
@@ -58,8 +55,9 @@ def save(
 
     The model is saved compiled if the format allows it. A separate process loads the file and runs
     it; the artifact appears at `path` only if its outputs equal the model's. Until then, and if
-    anything goes wrong, an older artifact stays there. The loaded model returns a list for a deque,
-    and a dictionary for an object that isn't a tuple, mapping or dataclass.
+    anything goes wrong, an older artifact stays there. The loaded model returns tensors in lists,
+    tuples and dictionaries, in place of any other classes: what the model returns as
+    ``output.logits`` is ``output["logits"]``.
 
     Args:
         model: A model or compiled function of PyTorch, TensorFlow, JAX or MXNet; or ``call(model,
@@ -87,14 +85,15 @@ def save(
     Raises:
         UnknownFrameworkError: Neither the model nor an input belongs to a known framework.
         CallFailedError: The model raised when it was called with the example.
-        SaveError: The framework cannot save this model, or the reloaded model isn't the same; or
-            the model is in training mode, in which it doesn't compute what would be saved.
+        SaveError: The framework cannot save this model, perhaps because the disk is full, or the
+            reloaded model isn't the same; or the model is in training mode, in which it doesn't
+            compute what would be saved.
         ArtifactNotFoundError: `path` holds something that ``save`` did not write, or the folder
             around it doesn't exist.
-        ArgumentError: Model, path and inputs come in another order; `path` isn't a valid name for
-            a folder; no input has an axis that `dynamic` names; or there is no such option.
-        UnwritableFolderError: There is no permission to write there.
-        OSError: The disk is full; what was there is still there.
+        ArgumentError: Model, path and inputs come in another order; no input has an axis that
+            `dynamic` names; or there is no such option.
+        UnwritableFolderError: No folder of that name can be made there.
+        OSError: The system cannot write the files, as on a full disk.
         UnsupportedArtifactError: The framework has no such format.
         CompilerMissingError: The format needs a compiler, and none was found.
 
@@ -114,7 +113,6 @@ def save(
         )
     framework = framework_of(model, args, kwargs)
     chosen = format_of(framework.name, format or next(iter(framework.formats), ""))
-    add_trusted()  # fails here, before the work, if the list cannot be written to
     with replacing(path) as folder, status_line(progress) as say:
         say(_("exporting as {format}").format(format=chosen.name))
         example = ExampleCall.of(framework, model, args, kwargs, chosen.function(model))
@@ -143,7 +141,7 @@ def save(
             created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         )
         say(_checking(path))
-        add_trusted(_seal_and_verify(manifest, folder, framework, model))
+        add_trusted(_seal_and_verify(manifest, folder, model))
     return inspect(path)
 
 
@@ -182,20 +180,21 @@ def _require_dtypes(example: ExampleCall, recorded: RecordedCall, chosen: Format
             raise SaveError(text, dtypes=", ".join(known), **fields)
 
 
-def _seal_and_verify(manifest: Manifest, folder: Path, framework: Framework, model: Any) -> str:
+def _seal_and_verify(manifest: Manifest, folder: Path, model: Any) -> str:
     """Write the manifest and let another process verify the artifact; returns its hash.
 
-    If the artifact does not load there, it is tried again with the modules imported that the
-    model's classes come from: one may register what the file needs. The manifest then lists them.
+    If the artifact does not load there, it is tried again with the module imported that the model
+    comes from, which may register an operator that the file needs. The manifest then names it.
 
     Raises:
         SaveError: It does not load there, or computes something else.
     """
     digest = _seal(manifest, folder)
     failure = verify_in_subprocess(folder)
-    modules = _modules_of(framework, model) if failure else ()
-    if modules:
-        options = {**manifest.options, "imports": modules}
+    module = getattr(model, "__module__", None) or "builtins"
+    registers_nothing = ("builtins", "__main__", manifest.framework)
+    if failure and module.partition(".")[0] not in registers_nothing:
+        options = {**manifest.options, "module": module}
         digest = _seal(msgspec.structs.replace(manifest, options=options), folder)
         failure = verify_in_subprocess(folder)
     if failure:
@@ -259,9 +258,6 @@ def _write(
     try:
         return chosen.write(example, folder)
     except Exception as error:
-        is_full = shutil.disk_usage(folder).free < 1 << 16
-        if is_full or getattr(error, "errno", None) == errno.ENOSPC:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
         if isinstance(error, D2LHybridError) and not isinstance(error, SaveError):
             raise
         reason = str(error) if isinstance(error, SaveError) else brief(error)
@@ -296,16 +292,6 @@ def _versions(framework: Framework, chosen: Format) -> dict[str, str]:
         with suppress(PackageNotFoundError):
             versions[package] = version(package)
     return versions
-
-
-def _modules_of(framework: Framework, model: Any) -> tuple[str, ...]:
-    """The modules that the model's classes come from, other than the framework's and Python's."""
-    model = getattr(model, "__self__", model)
-    layers = [model, *model.modules()] if hasattr(model, "modules") else [model]
-    modules = {type(layer).__module__ for layer in layers}
-    modules.add(getattr(model, "__module__", None) or "builtins")  # of a function
-    known = {*sys.stdlib_module_names, framework.name, "d2lhybrid", "builtins", "__main__"}
-    return tuple(sorted(name for name in modules if name.partition(".")[0] not in known))
 
 
 def _seal(manifest: Manifest, folder: Path) -> str:

@@ -5,12 +5,10 @@ reader who comes between the two renames finds the old artifact under its spare 
 """
 
 import contextlib
-import errno
 import hashlib
 import os
 import shlex
 import shutil
-import stat
 import sys
 import uuid
 from collections.abc import Iterator, Mapping
@@ -21,6 +19,7 @@ from typing import Any
 from d2lhybrid.artifacts.examples import load_examples
 from d2lhybrid.artifacts.integrity import files_in, find_problems, require_intact
 from d2lhybrid.artifacts.manifest import MANIFEST, MAX_BYTES, Manifest, parse
+from d2lhybrid.artifacts.permissions import explain_unreadable, explain_unwritable
 from d2lhybrid.artifacts.trusted import is_trusted
 from d2lhybrid.core import errors
 from d2lhybrid.core.arguments import write_nearest
@@ -30,12 +29,6 @@ from d2lhybrid.core.reader import is_in_shell
 from d2lhybrid.frameworks import format_of, get
 from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.formats import Format
-
-# What a system says of a path where nothing is or can be; the last three are of names it refuses.
-NOTHING = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EILSEQ, errno.EINVAL)
-
-
-LONGEST_PATH = 200  # letters of one that a message repeats
 
 
 @dataclass(frozen=True)
@@ -78,7 +71,10 @@ class Stored:
             require_intact(self.root, self.manifest)
 
     def require_allowed(self, trust: bool) -> bool:
-        """Raise if code could run that the user does not trust; returns whether they do."""
+        """Raise UntrustedArtifactError if code could run that the user doesn't trust.
+
+        Returns whether they trust it.
+        """
         chosen = self.format
         trusted = trust or self.trusted
         if chosen.risk and not trusted:
@@ -104,31 +100,23 @@ class Stored:
         return trusted
 
     @contextlib.contextmanager
-    def off_import_path(self, trust: bool = False) -> Iterator[None]:
-        """Import nothing from the artifact's folder inside the block.
+    def off_import_path(self, trust: bool) -> Iterator[None]:
+        """Import nothing of the artifact's folder and of the current one, unless it is trusted.
 
-        Libraries try to import what they can do without, and would find it there. Nor is anything
-        imported from the current folder, unless the user trusts the artifact, whose classes may
-        come from there, or this package itself does.
+        Libraries try to import what they can do without, and would find it there.
         """
-        root, ours = self.root.resolve(), Path(__file__).parents[2]
-        keeps_current = trust or self.trusted or ours.samefile(".")
-
-        def is_closed(entry: str) -> bool:
-            try:
-                folder = Path(entry).resolve()
-                return folder.is_relative_to(root) or (not keeps_current and folder.samefile("."))
-            except OSError:  # there is no such folder
-                return False
-
-        removed = [(i, entry) for i, entry in enumerate(sys.path) if is_closed(entry)]
-        for _i, entry in removed:
-            sys.path.remove(entry)
+        closed = [self.root.resolve(), Path.cwd()]
+        ours = Path(__file__).resolve().parents[2]  # from where a child imports this package
+        if trust or self.trusted or ours in closed:
+            closed = []
+        removed = [(i, path) for i, path in enumerate(sys.path) if Path(path).resolve() in closed]
+        for _i, path in removed:
+            sys.path.remove(path)
         try:
             yield
         finally:
-            for i, entry in removed:
-                sys.path.insert(i, entry)
+            for i, path in removed:
+                sys.path.insert(i, path)
 
     def load_inputs(self, number: int) -> list[HostArray]:
         """The inputs of a recorded call; raises DamagedArtifactError as ``load_examples`` does."""
@@ -161,8 +149,7 @@ def read(path: str | os.PathLike[str]) -> Stored:
     """Read the manifest, and nothing else, of the artifact at `path`.
 
     Raises:
-        ArtifactNotFoundError: Nothing is there, or a file or a link, or a folder whose manifest is
-            missing or a link.
+        ArtifactNotFoundError: Nothing is there, or a file, or a folder without a manifest.
         UnreadableArtifactError: The system does not let us read it.
         DamagedArtifactError: The manifest cannot be read.
     """
@@ -172,35 +159,21 @@ def read(path: str | os.PathLike[str]) -> Stored:
 
 
 def _read(root: Path) -> Stored:
-    if _mode(root) is None and _mode(_spare(root)) is not None:
+    if not _exists(root) and _exists(_spare(root)):
         root = _spare(root)
-    mode = _mode(root)
-    if mode is None:
+    if not _exists(root):
         text = _(
             "Expected a folder made by d2lhybrid.save, but there is nothing at {path!r}. Check the "
             "path, or save the model there first."
         )
         text += write_nearest(root.name, _neighbours(root))
         raise errors.ArtifactNotFoundError(text, path=str(root))
-    if stat.S_ISLNK(mode):
-        text = _(
-            "Expected a folder made by d2lhybrid.save, but {path!r} is a link; pass the folder "
-            "itself."
-        )
-        raise errors.ArtifactNotFoundError(text, path=str(root))
-    if not stat.S_ISDIR(mode):
+    if not root.is_dir():
         text = _("Expected a folder made by d2lhybrid.save, but {path!r} is a file.")
-        if _mode(root.parent / MANIFEST) is not None:
+        if (root.parent / MANIFEST).is_file():
             text = sentences(text, _("Pass the folder {folder!r}."))
         raise errors.ArtifactNotFoundError(text, path=str(root), folder=str(root.parent))
-    mode = _mode(root / MANIFEST) or 0
-    if stat.S_ISLNK(mode):
-        text = _(
-            "Expected a folder made by d2lhybrid.save, but {file} in {path!r} is a link; copy the "
-            "files themselves."
-        )
-        raise errors.ArtifactNotFoundError(text, path=str(root), file=MANIFEST)
-    if not stat.S_ISREG(mode):
+    if not (root / MANIFEST).is_file():  # but a pipe, say, which would be waited for
         text = _("Expected a folder made by d2lhybrid.save, but {path!r} has no file {file}.")
         raise errors.ArtifactNotFoundError(text, path=str(root), file=MANIFEST)
     with open(root / MANIFEST, "rb") as file:
@@ -218,40 +191,22 @@ def not_a_path(given: Mapping[str, Any]) -> str:
     return _("Pass the path of the folder that {save} made.").format(save="save")
 
 
-@contextlib.contextmanager
-def explain_unreadable(root: Path) -> Iterator[None]:
-    """Raise UnreadableArtifactError for an OSError inside the block."""
-    try:
-        yield
-    except errors.D2LHybridError:
-        raise
-    except OSError as error:
-        text = _(
-            "Expected files that can be read in {path!r}. Received: {reason}. Change their "
-            "permissions, or copy the folder to where you can read it."
-        )
-        reason = error.strerror or str(error)
-        raise errors.UnreadableArtifactError(text, path=str(root), reason=reason) from error
-
-
 def _neighbours(root: Path) -> list[str]:
     """What lies beside a path."""
-    try:
+    with contextlib.suppress(OSError, ValueError):
         return os.listdir(root.parent)
-    except (OSError, ValueError):
-        return []
+    return []
 
 
-def _mode(path: Path) -> int | None:
-    """The mode of what is at a path, where a link is not followed; None if nothing can be there."""
+def _exists(path: Path) -> bool:
+    """Is there something at a path? A name that no system has is nowhere."""
     try:
-        return os.lstat(path).st_mode
-    except ValueError:  # no system has such a name
-        return None
-    except OSError as error:
-        if error.errno in NOTHING:
-            return None
+        path.stat()
+    except PermissionError:
         raise
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def _spare(root: Path) -> Path:
@@ -266,41 +221,23 @@ def replacing(root: Path) -> Iterator[Path]:
     Raises:
         ArtifactNotFoundError: What lies at `root` is not an artifact, or holds files of the user's;
             or there is no folder to make it in.
-        ArgumentError: No folder can have such a name.
         UnwritableFolderError: No permission, or a name that the system refuses.
-        OSError: Full disk.
     """
     staging = root.parent / f".{root.name}.saving-{uuid.uuid4().hex}"
     if not root.parent.is_dir():
         text = _(
             "Expected a folder {parent!r} to save into, but it doesn't exist; create it first."
         )
-        if root.parent.exists():
-            text = _("Expected a folder {parent!r} to save into, but it is a file.")
         raise errors.ArtifactNotFoundError(text, parent=str(root.parent))
     _require_replaceable(root)
+    with explain_unwritable(root, "path"):
+        staging.mkdir()
     try:
-        try:
-            staging.mkdir()
-        except ValueError as error:  # a NUL, or what no encoding of names has
-            text = _("Expected a valid name for a folder. Received: {name!r}.")
-            raise errors.ArgumentError(text.format(name=root.name)) from error
-        except OSError as error:
-            text = _(
-                "Expected a path that can be written to. Received: {path!r} ({reason}). Choose "
-                "another one."
-            )
-            fields = {"path": _shortened(str(root)), "reason": error.strerror or str(error)}
-            raise errors.UnwritableFolderError(text, **fields) from error
         yield staging
         _require_replaceable(root)
         _publish(staging, root)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
-
-
-def _shortened(path: str) -> str:
-    return path if len(path) <= LONGEST_PATH else f"{path[:LONGEST_PATH]}…"
 
 
 def _publish(staging: Path, root: Path) -> None:
@@ -321,10 +258,17 @@ def _publish(staging: Path, root: Path) -> None:
 
 def _require_replaceable(root: Path) -> None:
     """Raise ArtifactNotFoundError if replacing `root` could lose what `save` did not write."""
-    is_empty = root.is_dir() and not root.is_symlink() and not os.listdir(root)
-    if is_empty or not os.path.lexists(root):
+    if not os.path.lexists(root):
         return
     try:
+        if root.is_symlink():
+            text = _(
+                "Expected a folder made by d2lhybrid.save, but {path!r} is a link; pass the folder "
+                "itself."
+            )
+            raise errors.ArtifactNotFoundError(text, path=str(root))
+        if root.is_dir() and not os.listdir(root):
+            return
         listed = {entry.path for entry in read(root).manifest.files}
         for name in sorted({name for name, _status in files_in(root)} - listed):
             text = _("{name!r} isn't part of the artifact.")

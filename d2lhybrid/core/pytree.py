@@ -1,21 +1,19 @@
 """The structures of tensors that models take and return.
 
-Tuples, named tuples, lists, deques, mappings, dataclasses and classes of attrs are opened, nested
-as they come. `TreeSpec` is such a structure as plain data that JSON can hold: a saved file is a
-program from flat tensors to flat tensors, and the tree around them is kept beside it. So a file
-asks for no class of anybody's library. The names are those of ``torch.utils._pytree``. That and
-optree open a class only after it was registered, so neither opens any dataclass or mapping.
+Tuples, lists, deques, mappings, dataclasses and classes of attrs are opened, nested as they come.
+`TreeSpec` is such a structure as plain data that JSON can hold: a saved file is a program from flat
+tensors to flat tensors, and the tree around them is kept beside it. So a file asks for no class of
+anybody's library. The names are those of ``torch.utils._pytree``. That and optree open a class only
+after it was registered, so neither opens any dataclass or mapping.
 """
 
+import copy
 import dataclasses
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from enum import Enum
-from importlib import import_module
 from itertools import repeat
-from operator import attrgetter
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
@@ -66,8 +64,7 @@ def children(value: Any) -> dict[Any, Any] | None:
     if isinstance(value, Mapping):
         return {key: value[key] for key in value}
     if isinstance(value, (list, tuple, deque)):
-        names = getattr(value, "_fields", range(len(value)))
-        return dict(zip(names, value, strict=True))
+        return dict(enumerate(value))
     cls = type(value)
     if hasattr(cls, "__attrs_attrs__"):
         fields = cls.__attrs_attrs__
@@ -112,18 +109,16 @@ class TreeSpec(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     """A leaf, or a container with what is in it.
 
     Attributes:
-        kind: What it is: "dict" is also a dataclass, a named tuple or an object that was opened.
+        kind: What it is: "dict" is also a dataclass, or an object that was opened.
         value: Of a constant, which is a part of the saved program.
         keys: Of a dictionary, or the names of an object's fields.
         parts: What is inside.
-        cls: The class of a library's output, as ``module:name``; empty for Python's own.
     """
 
     kind: Literal["tensor", "constant", "none", "list", "tuple", "dict"]
     value: Scalar | None = None
     keys: tuple[Annotated[str, Meta(max_length=512)] | int, ...] = ()
     parts: tuple["TreeSpec", ...] = ()
-    cls: str = ""
 
     def validate(self, depth: int = 0) -> None:
         """Raise ValueError if it is no tree that ``tree_flatten`` gives."""
@@ -142,25 +137,20 @@ class TreeSpec(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
         """How many tensors are in the tree."""
         return (self.kind == "tensor") + sum(part.count_tensors() for part in self.parts)
 
-    def unflatten(self, tensors: Iterable[Any], *, classes: bool = False) -> Any:
-        """The tree with these tensors in it, and with dictionaries in place of other classes.
+    def unflatten(self, tensors: Iterable[Any]) -> Any:
+        """The tree with these tensors in it, as many as it has, in its order.
 
-        Args:
-            tensors: As many as there are in the tree, in its order.
-            classes: Make the output classes again, whose modules are imported for that.
+        It has lists, tuples and dictionaries, in place of any other classes.
         """
         remaining = iter(tensors)
         if self.kind == "tensor":
             return next(remaining)
         if self.kind in ("constant", "none"):
             return self.value
-        parts = [part.unflatten(remaining, classes=classes) for part in self.parts]
+        parts = [part.unflatten(remaining) for part in self.parts]
         if self.kind == "list":
             return parts
-        if self.kind == "tuple":
-            return tuple(parts)
-        fields = dict(zip(self.keys, parts, strict=True))
-        return _instantiate(self.cls, fields) if classes and self.cls else fields
+        return tuple(parts) if self.kind == "tuple" else dict(zip(self.keys, parts, strict=True))
 
     def flatten_like(self, value: Any, path: str) -> list[Any]:
         """The tensors in `value`, which has to have this structure.
@@ -171,8 +161,7 @@ class TreeSpec(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
         inside = children(value)
         if self.kind == "tensor" and inside is None and value is not None:
             return [value]
-        is_constant = self.kind in ("constant", "none")
-        if is_constant and self._is_constant(value):
+        if self.kind in ("constant", "none") and self._is_constant(value):
             return []
         if self.kind == "constant":
             text = _(
@@ -182,11 +171,11 @@ class TreeSpec(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
             )
             raise InputMismatchError(text, expected=self.value, path=path, received=value)
         names = self.keys or tuple(range(len(self.parts)))
-        is_container = not is_constant and self.kind != "tensor"
-        if not is_container or inside is None or inside.keys() != set(names):
+        is_leaf = self.kind in ("tensor", "none")
+        if is_leaf or inside is None or inside.keys() != set(names):
             text = _("Expected {expected} as {path}. Received: {kind}.")
             expected = _("a tensor") if self.kind == "tensor" else str(self)
-            received = kind_of(value) if inside is None or not is_container else repr([*inside])
+            received = kind_of(value) if is_leaf or inside is None else repr([*inside])
             raise InputMismatchError(text, expected=expected, path=path, kind=received)
         tensors = []
         for name, part in zip(names, self.parts, strict=True):
@@ -261,11 +250,51 @@ def tree_flatten(
         )
         trees.append(tree)
         tensors += tensors_of_part
-    if isinstance(value, (list, tuple, deque)) and not hasattr(value, "_fields"):
+    if isinstance(value, (list, tuple, deque)):
         kind_of_sequence: Any = "tuple" if isinstance(value, tuple) else "list"
         return TreeSpec(kind_of_sequence, parts=tuple(trees)), tensors
-    cls = "" if type(value) is dict else f"{type(value).__module__}:{type(value).__qualname__}"
-    return TreeSpec("dict", None, tuple(inside), tuple(trees), cls), tensors
+    return TreeSpec("dict", keys=tuple(inside), parts=tuple(trees)), tensors
+
+
+def with_tensors(value: Any, tensors: Iterator[Any], is_tensor: IsTensor) -> Any:
+    """A copy of arguments with other tensors in their places, in the order of ``tree_flatten``.
+
+    Containers keep their classes, because the model may ask for them.
+
+    Raises:
+        SaveError: A container is of a class that cannot be made of its parts.
+    """
+    inside = children(value)
+    if is_tensor(value) or (inside is None and hasattr(value, "__array__")):
+        return next(tensors)
+    if inside is None:
+        return value
+    parts = {key: with_tensors(part, tensors, is_tensor) for key, part in inside.items()}
+    try:
+        return _copy_with(value, parts)
+    except Exception as error:
+        text = _(
+            "Expected containers that can be made of their parts. Received: a {kind}. Pass a "
+            "dictionary or a list instead."
+        )
+        raise SaveError(text, kind=type(value).__qualname__) from error
+
+
+def _copy_with(container: Any, parts: dict[Any, Any]) -> Any:
+    """A container of the same class with these in place of its ``children``."""
+    make: Any = type(container)
+    if isinstance(container, tuple):
+        make = getattr(container, "_make", make)  # that of a named tuple
+        return make([*parts.values()])
+    if isinstance(container, Mapping) and not isinstance(container, dict):
+        return make(parts)  # it may not let itself be changed
+    made: Any = copy.copy(container)
+    for name, part in parts.items():
+        if isinstance(container, (dict, list, deque)):
+            made[name] = part
+        else:
+            object.__setattr__(made, name, part)  # although a dataclass may be frozen
+    return made
 
 
 def _builtin(value: Any) -> Scalar | None:
@@ -274,15 +303,3 @@ def _builtin(value: Any) -> Scalar | None:
         if isinstance(value, cls):
             return cls(value)
     return None
-
-
-def _instantiate(place: str, fields: dict[Any, Any]) -> Any:
-    """An output of that class; its fields if the class is not at hand, or is no container."""
-    module, _colon, name = place.partition(":")
-    with suppress(Exception):  # what a module or a class does is its own affair
-        cls = attrgetter(name)(import_module(module))
-        if issubclass(cls, (Mapping, tuple)) or dataclasses.is_dataclass(cls):
-            with suppress(TypeError):
-                return cls(**fields)
-            return cls(fields)  # as a dictionary is copied
-    return fields

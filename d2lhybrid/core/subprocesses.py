@@ -99,14 +99,6 @@ end_with_caller()
         os.close(writing)
 
 
-_is_own = False  # was this process started by `started_python`?
-
-
-def is_own() -> bool:
-    """Was this process started by ``started_python``, so that a crash loses nobody's work?"""
-    return _is_own
-
-
 def status(returncode: int) -> str:
     """How a process ended: its status, with the name of the signal where one ended it.
 
@@ -124,8 +116,6 @@ def end_with_caller() -> None:
     Whatever ends the caller, the system then closes the pipe that this process has as its input. A
     library that never lets another thread of Python run would keep it from noticing.
     """
-    global _is_own
-    _is_own = True
     pipe, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)  # the input from here on, and that of what this process starts
     os.close(nothing)

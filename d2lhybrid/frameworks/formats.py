@@ -7,7 +7,7 @@ it, so that the list of formats, and with it ``inspect``, costs no framework.
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
@@ -18,7 +18,7 @@ from d2lhybrid.core.arguments import BY_POSITION, parameters_of
 from d2lhybrid.core.errors import ArgumentError, SaveError
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.pytree import Leaf, TreeSpec, tree_flatten
+from d2lhybrid.core.pytree import Leaf, TreeSpec, tree_flatten, with_tensors
 from d2lhybrid.frameworks.protocol import DeviceModule, ModelsModule
 from d2lhybrid.frameworks.variant import Args, Kwargs
 
@@ -44,6 +44,7 @@ class ExampleCall:
     Attributes:
         model: What the user handed over.
         framework: Its framework.
+        args, kwargs: The arguments.
         in_spec, out_spec: The trees of the arguments and of the output.
         inputs: The tensors in the arguments, in order.
         input_names, output_names: What inputs and outputs are called.
@@ -56,6 +57,8 @@ class ExampleCall:
 
     model: Any
     framework: SavingFramework
+    args: Args
+    kwargs: Kwargs
     in_spec: TreeSpec
     inputs: list[Any]
     input_names: list[str]
@@ -74,7 +77,7 @@ class ExampleCall:
 
         Raises:
             SaveError: Something in the arguments is no tensor, no constant and no container of
-                them, or cannot be made again in another process.
+                them.
         """
         parameters = _positional_parameters(function)
         parameters += [f"input_{i}" for i in range(len(parameters), len(args))]
@@ -82,19 +85,21 @@ class ExampleCall:
         _tree, leaves = tree_flatten(arguments, framework.device.is_tensor, "")
         inputs = [tensor for _path, tensor in leaves]
         in_spec, _leaves = tree_flatten((args, kwargs), framework.device.is_tensor, "")
-        rebuilt = in_spec.unflatten(inputs, classes=True)
-        rebuilt_spec, _leaves = tree_flatten(rebuilt, framework.device.is_tensor, "")
-        if rebuilt_spec != in_spec:
-            text = _(
-                "Expected importable classes. Received: {received}. Pass dictionaries instead."
-            )
-            classes = [type(argument).__qualname__ for argument in arguments.values()]
-            raise SaveError(text, received=classes)
-        return cls(model, framework, in_spec, inputs, _names(leaves))
+        return cls(model, framework, args, kwargs, in_spec, inputs, _names(leaves))
+
+    def arguments(self, inputs: Iterable[Any]) -> tuple[Args, Kwargs]:
+        """The arguments with other tensors in the same places.
+
+        Raises:
+            SaveError: They hold a container that cannot be made of other tensors.
+        """
+        whole = (self.args, self.kwargs)
+        args, kwargs = with_tensors(whole, iter(inputs), self.framework.device.is_tensor)
+        return args, kwargs
 
     def flat(self, *inputs: Any) -> tuple[Any, ...]:
         """Run the model on other tensors in the same places; the tensors of its output."""
-        args, kwargs = self.in_spec.unflatten(inputs, classes=True)
+        args, kwargs = self.arguments(inputs)
         output = self.model(*args, **kwargs)
         is_tensor = self.framework.device.is_tensor
         _tree, leaves = tree_flatten(output, is_tensor, "output", open_objects=True)
@@ -105,7 +110,7 @@ class ExampleCall:
 
         Returns the tree of the output, and the names of its tensors beside them.
         """
-        args, kwargs = self.in_spec.unflatten(inputs, classes=True)
+        args, kwargs = self.arguments(inputs)
         output = self.framework.models.infer(self.model, args, kwargs)
         is_tensor = self.framework.device.is_tensor
         tree, leaves = tree_flatten(output, is_tensor, "output", open_objects=True)

@@ -22,20 +22,12 @@ VERBS = [pytest.param(verb, id=verb.__name__) for verb in ALL]
 def test_what_is_no_artifact(tmp_path, verb):
     (tmp_path / "file").write_text("x")
     (tmp_path / "folder").mkdir()
-    (tmp_path / "link").symlink_to(make(tmp_path / "good"))
     (tmp_path / "pipe").mkdir()
     os.mkfifo(tmp_path / "pipe" / MANIFEST)
-    (tmp_path / "another's").mkdir()
-    (tmp_path / "another's" / MANIFEST).symlink_to(tmp_path / "good" / MANIFEST)
     (tmp_path / "loop").symlink_to("loop")
     nothing = ["missing", "nul\0byte", "file/below", "loop/below", "a" * 300, "a/" * 5000, "\ud800"]
-    no_manifest, linked = "has no file d2lhybrid.json", "d2lhybrid.json in .* is a link; copy"
-    said = {**dict.fromkeys(nothing, "nothing at"), "link": "is a link; pass the folder"}
-    said |= {
-        **dict.fromkeys(("folder", "pipe"), no_manifest),
-        "file": "is a file",
-        "another's": linked,
-    }
+    said = {**dict.fromkeys(nothing, "nothing at"), "file": "is a file"}
+    said |= dict.fromkeys(("folder", "pipe"), "has no file d2lhybrid.json")
     for name, words in said.items():
         with pytest.raises(errors.ArtifactNotFoundError, match=words):
             verb(f"{tmp_path}/{name}")
@@ -155,7 +147,7 @@ def test_a_wrong_option_of_run_native_is_named(tmp_path, case):
 
 PATHS = (
     *("../secret", "/etc/passwd", "a\\b", "C:x", "./model", "model.", ".bashrc", "a\nb", ""),
-    *("a//b", "a/../b", "a" * 600),
+    *("a//b", "a/../b"),
 )
 TENSOR, CALL = {"kind": "tensor"}, [{"kind": "tuple"}, {"kind": "dict"}]
 BAD_MANIFESTS = [  # what is changed in the manifest, in its file, and in its input
@@ -166,10 +158,10 @@ BAD_MANIFESTS = [  # what is changed in the manifest, in its file, and in its in
     ({"out_spec": {"kind": "set", "parts": []}}, {}, {}),
     ({"out_spec": TENSOR | {"value": 1}}, {}, {}),
     ({"out_spec": {"kind": "dict", "keys": ["a", "a"], "parts": [TENSOR] * 2}}, {}, {}),
-    ({"options": {"imports": [1]}}, {}, {}),
+    ({"options": {"module": [1]}}, {}, {}),
     *(({}, {"path": path}, {}) for path in PATHS),
     *(({}, wrong, {}) for wrong in ({"size": 10**40}, {"sha256": "0" * 63})),
-    *(({}, {}, {"shape": shape}) for shape in ([1.5], [1] * 40)),
+    ({}, {}, {"shape": [1.5]}),
     *(({}, {}, wrong) for wrong in ({"dtype": "object"}, {"name": "\x1b[31m"})),
 ]
 

@@ -154,50 +154,19 @@ def test_libraries_that_try_an_import_find_nothing_in_the_folder(
     inspect(path)
     load(path)
     assert verify(path).ok  # in a fresh process
-    if current:
-        assert verify(path, trust=True).ok
     assert not marker.exists()
     assert sys.path == before
 
 
-def test_a_trusted_model_imports_what_lies_in_the_current_folder(copied, marker, monkeypatch):
+def test_only_a_trusted_manifest_names_a_module_to_import(copied, marker, monkeypatch):
+    """Such as one in the current folder that registers an operator."""
     path = copied("torch", "onnx")
     (path.parent / "of_the_user.py").write_text(f"open({str(marker)!r}, 'w').close()\n")
-    edit(path, lambda body: body["options"].update(imports=["of_the_user"]))
+    edit(path, lambda body: body["options"].update(module="of_the_user"))
     monkeypatch.chdir(path.parent)
     monkeypatch.setattr(sys, "path", ["", *sys.path])
     load(path)
+    assert verify(path).ok
     assert not marker.exists()
     load(path, trust=True)
     assert marker.exists()
-
-
-def test_a_strangers_manifest_imports_nothing(copied, marker, monkeypatch):
-    """With trust, the module of an output class is; and no class but a container is made.
-
-    In the place of one that is not at hand there is a dictionary.
-    """
-    code = f"import pathlib\npathlib.Path({str(marker)!r}).touch()\nclass Output(dict): pass\n"
-    (marker.parent / "harmful.py").write_text(code)
-    (marker.parent / "broken.py").write_text("raise RuntimeError('no operators')\n")
-    monkeypatch.syspath_prepend(marker.parent)
-    path = copied("torch", "onnx")
-
-    def name_it(place):
-        def change(body):
-            parts = [{"kind": "constant", "value": f"touch {marker}"}, {"kind": "tensor"}]
-            one = {"kind": "dict", "keys": ["args", "y"], "parts": parts, "cls": place}
-            body["out_spec"] = one
-            body["options"]["imports"] = ["harmful"]  # as for a file that needs an operator
-
-        return change
-
-    edit(path, name_it("harmful:Output"))
-    assert type(load(path)(torch.ones(1, 512))) is dict
-    assert not marker.exists()
-    assert type(load(path, trust=True)(torch.ones(1, 512))).__name__ == "Output"
-    marker.unlink()
-    for place in ("subprocess:Popen", "a_library_that_is_not_here:Output", "broken:Output"):
-        edit(path, name_it(place))
-        assert type(load(path, trust=True)(torch.ones(1, 512))) is dict
-    assert not marker.exists()

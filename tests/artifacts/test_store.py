@@ -41,9 +41,10 @@ def test_never_overwrites_what_is_not_its_own(tmp_path):
         ):
             make(tmp_path / name / "a")
     for name in ("nul\0byte", "\ud800"):
-        with pytest.raises(errors.ArgumentError, match="a valid name for a folder"):
+        with pytest.raises(errors.UnwritableFolderError, match="Set path to a folder"):
             make(tmp_path / name)
     assert sorted(str(path) for path in tmp_path.rglob("*")) == before
+    assert content(tmp_path / "link") == content(tmp_path / "target")  # it is read through
 
 
 @pytest.mark.parametrize(

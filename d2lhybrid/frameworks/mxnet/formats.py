@@ -47,9 +47,7 @@ class SymbolAndParameters(Format):
             names = ["data"]
         numpy_semantics = is_numpy(example.inputs)
         with semantics(numpy_semantics), silent():
-            args, kwargs = example.in_spec.unflatten(
-                map(symbol_like, names, example.inputs), classes=True
-            )
+            args, kwargs = example.arguments(map(symbol_like, names, example.inputs))
             args = bind_positional(model, args, kwargs)
             outputs = [output for _path, output in leaves(model(*args)) if output is not None]
             graph = mx.sym.Group([output.as_nd_ndarray() for output in outputs])

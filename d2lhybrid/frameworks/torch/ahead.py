@@ -181,5 +181,5 @@ def _require_cpu(*tensors: Iterable[Any]) -> None:
 
 
 def _require_loads(folder: Folder) -> None:
-    if reason := export.why_not_loaded(folder.path):
+    if reason := export.no_packages():
         raise CannotBuildError(reason)

@@ -5,12 +5,11 @@ import errno
 import logging
 import os
 import shutil
-import subprocess
 from dataclasses import replace
 from functools import partial
 from inspect import signature
 from pathlib import Path
-from tempfile import TemporaryDirectory, TemporaryFile
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -18,10 +17,9 @@ from torch import nn
 
 from d2lhybrid.core.arguments import name_of
 from d2lhybrid.core.errors import SaveError, UnsupportedArtifactError, brief
-from d2lhybrid.core.i18n import general, gettext as _
+from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.output import silent
 from d2lhybrid.core.pytree import TreeSpec
-from d2lhybrid.core.subprocesses import is_own, run_python, status
 from d2lhybrid.core.toolchain import USUAL_CXX, find_compiler, no_compiler, require
 from d2lhybrid.frameworks.copies import copied
 from d2lhybrid.frameworks.failures import quiet, require_runs
@@ -249,42 +247,13 @@ def load_package(folder: Path) -> Any:
     return torch._inductor.aoti_load_package(str(folder / "model.pt2"))
 
 
-# Exceptions pass: the process that asks will meet them itself. So does what happens at exit.
-_LOAD = """
-import os, sys
-from contextlib import suppress
-from pathlib import Path
-from d2lhybrid.frameworks.torch.export import load_package
-with suppress(Exception):
-    load_package(Path(sys.argv[1]))
-os._exit(0)
-"""
-LOAD_SECONDS = 300.0  # that it may take
-
-
-def why_not_loaded(folder: Path) -> str:
-    """Why a package must not be loaded in this process, which that would end; else nothing.
-
-    Where PyTorch sees a CUDA device, another process loads it first, which takes some seconds:
-    with PyTorch 2.11 that ended the process, for models on the CPU as well. No build for CPUs is
-    known to do so, so other readers wait for nothing.
-    """
-    if is_own() or not torch.cuda.is_available():
-        return ""
+def no_packages() -> str:
+    """Why packages of AOTInductor must not be loaded in this process; empty if they can be."""
     version = torch.__version__
-    with TemporaryFile() as file:  # no pipe, which a compiler could keep open behind it
-        output: Any = {"stdout": file, "stderr": file}
-        try:
-            process = run_python([_LOAD, str(folder)], LOAD_SECONDS, env=os.environ, **output)
-        except subprocess.TimeoutExpired:
-            text = _(
-                "PyTorch {version} took longer than {seconds} s to load the file that it wrote"
-            )
-            return text.format(version=version, seconds=general(LOAD_SECONDS))
-    if process.returncode == 0:
-        return ""
-    text = _("PyTorch {version} crashes when it loads the file that it wrote: status {status}")
-    return text.format(version=version, status=status(process.returncode))
+    if version.startswith("2.11.") and torch.cuda.is_available():
+        text = _("PyTorch {version} crashes when it loads such a file where there is a GPU")
+        return text.format(version=version)
+    return ""
 
 
 def write_onnx(program: Any, folder: Path, **names: Any) -> None:

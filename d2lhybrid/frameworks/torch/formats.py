@@ -122,7 +122,7 @@ class AOTInductor(TorchFormat):
 
     def read(self, folder: Path, options: Options) -> Any:
         require_processor(options)
-        if reason := _programs().why_not_loaded(folder):
+        if reason := _programs().no_packages():
             text = _("Nothing was loaded: {reason}. Save the model as {format!r} instead.")
             raise UnsupportedArtifactError(text, reason=reason, format=Exported.name)
         with silent(logs=logging.WARNING):
