@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from d2lhybrid.artifacts.manifest import MANIFEST, FileEntry, Manifest
-from d2lhybrid.core import errors
-from d2lhybrid.core.i18n import count, gettext as _, listed
+from d2lhybrid.core.i18n import count, gettext as _
 
 # What desktops and Jupyter leave in any folder.
 LEFT_BEHIND = {".DS_Store", "Thumbs.db", "desktop.ini", ".ipynb_checkpoints"}
@@ -68,16 +67,6 @@ def find_problems(root: Path, manifest: Manifest) -> tuple[str, ...]:
             problems.append(_("{name!r} has changed since it was saved").format(name=entry.path))
     strange = _("{name!r} isn't part of the artifact")
     return (*problems, *(strange.format(name=name) for name in sorted(on_disk)))
-
-
-def require_intact(root: Path, manifest: Manifest) -> None:
-    """Raise DamagedArtifactError unless every byte is as it was saved."""
-    if problems := find_problems(root, manifest):
-        text = _(
-            "Expected the files in {path!r} as they were saved, but {problems}. Nothing was "
-            "loaded; get the artifact again."
-        )
-        raise errors.DamagedArtifactError(text, path=str(root), problems=listed(problems[:3]))
 
 
 def _is_as_saved(path: Path, status: os.stat_result, entry: FileEntry) -> bool:

@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from d2lhybrid.artifacts.examples import load_examples
-from d2lhybrid.artifacts.integrity import files_in, find_problems, require_intact
+from d2lhybrid.artifacts.integrity import files_in, find_problems
 from d2lhybrid.artifacts.manifest import MANIFEST, MAX_BYTES, Manifest, parse
 from d2lhybrid.artifacts.permissions import explain_unreadable, explain_unwritable
 from d2lhybrid.artifacts.trusted import is_trusted
 from d2lhybrid.core import errors
 from d2lhybrid.core.arguments import write_nearest
 from d2lhybrid.core.host_array import HostArray
-from d2lhybrid.core.i18n import gettext as _, sentences
+from d2lhybrid.core.i18n import gettext as _, listed, sentences
 from d2lhybrid.core.reader import is_in_shell
 from d2lhybrid.frameworks import format_of, get
 from d2lhybrid.frameworks.base import Framework
@@ -67,8 +67,13 @@ class Stored:
 
     def require_intact(self) -> None:
         """Raise DamagedArtifactError unless every byte is as it was saved."""
-        with explain_unreadable(self.root):
-            require_intact(self.root, self.manifest)
+        if problems := self.find_problems():
+            text = _(
+                "Expected the files in {path!r} as they were saved, but {problems}. Nothing was "
+                "loaded; get the artifact again."
+            )
+            fields = {"path": str(self.root), "problems": listed(problems[:3])}
+            raise errors.DamagedArtifactError(text, **fields)
 
     def require_allowed(self, trust: bool) -> bool:
         """Raise UntrustedArtifactError if code could run that the user doesn't trust.
@@ -269,8 +274,8 @@ def _require_replaceable(root: Path) -> None:
             raise errors.ArtifactNotFoundError(text, path=str(root))
         if root.is_dir() and not os.listdir(root):
             return
-        listed = {entry.path for entry in read(root).manifest.files}
-        for name in sorted({name for name, _status in files_in(root)} - listed):
+        saved = {entry.path for entry in read(root).manifest.files}
+        for name in sorted({name for name, _status in files_in(root)} - saved):
             text = _("{name!r} isn't part of the artifact.")
             raise errors.ArtifactNotFoundError(text, name=name)
     except errors.ArtifactError as error:
