@@ -679,7 +679,7 @@ def test_an_explanation_says_why_each_call_compiles_a_program():
 
 def test_a_pytorch_that_keeps_all_programs_together_is_not_asked(monkeypatch):
     monkeypatch.setattr(private, "APART", {})
-    assert PYTORCH.why.apart() is None
+    assert PYTORCH.why.apart(chain, (X,), {}) is None
 
 
 def test_nothing_is_said_where_nothing_is_compiled_again():
