@@ -74,8 +74,8 @@ MODULE = $(FRAMEWORK:pytorch=torch)
 
 test-framework: setup  ## what FRAMEWORK needs no other for: its unit tests and notebooks
 	$(if $(FRAMEWORK),,$(error Say which: make test-framework FRAMEWORK=tensorflow))
-	@$(IN_A_FOLDER) $(PY) -m pytest tests/frameworks/test_contract.py tests/frameworks/test_fates.py \
-		$(wildcard tests/frameworks/test_$(MODULE).py) -k $(MODULE)
+	@$(IN_A_FOLDER) $(PY) -m pytest tests/backends/test_contract.py tests/backends/test_fates.py \
+		$(wildcard tests/backends/test_$(MODULE).py) -k $(MODULE)
 	@$(IN_A_FOLDER) $(MAKE) --no-print-directory test-notebooks
 
 twice: setup  ## execute every English notebook twice in one kernel; FRAMEWORK and CHAPTER choose
@@ -166,7 +166,7 @@ fuzz: setup  ## the long campaigns: damaged artifacts and sources of the book, k
 	$(PY) tests/artifacts/fuzz_damage.py --count 1200 --seed 0
 	$(PY) tests/artifacts/fuzz_crash.py --count 200
 	$(PY) tests/artifacts/fuzz_views.py
-	$(PY) tests/frameworks/test_fates.py --count 200 --seed 0
+	$(PY) tests/backends/test_fates.py --count 200 --seed 0
 	$(PY) tests/book/fuzz_sources.py --count 300 --seed 0
 
 newest:  ## do the tests pass, and the notebooks run, with the newest releases, on Python 3.13? downloads gigabytes
@@ -175,7 +175,7 @@ newest:  ## do the tests pass, and the notebooks run, with the newest releases, 
 	$(NEWEST) -m pip install --quiet --no-deps d2l
 	$(NEWEST) -m pip list
 	status=0; \
-	$(NEWEST) -m pytest -p no:cacheprovider -k "not mxnet" tests/experiment tests/frameworks tests/artifacts || status=1; \
+	$(NEWEST) -m pytest -p no:cacheprovider -k "not mxnet" tests/experiment tests/backends tests/artifacts || status=1; \
 	for framework in $(NEWEST_FRAMEWORKS); do \
 		$(NEWEST) -m book build --execute --all --jobs 1 --output build/newest --language en \
 			--framework $$framework || status=1; \

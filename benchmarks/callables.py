@@ -149,11 +149,11 @@ def simulated(seed):
     import toy
     from fake import Gpu, Machine
 
-    from d2lhybrid import frameworks
+    from d2lhybrid import backends
 
     machine = Machine(seed)
     gpu = Gpu(machine, launch=5e-6, wait=2e-6, wake=60e-6, depth=100)
-    frameworks.known = lambda: (gpu.framework,)
+    backends.known = lambda: (gpu.framework,)
     sys.modules.setdefault("gpu", toy)
     return machine.clock, lambda by: gpu.kernel(2e-4 * by, 0.05)
 

@@ -21,7 +21,7 @@ from functools import partial
 from callables import ROOT, busy, in_a_process
 from resumable import Results
 
-from d2lhybrid import Comparison, compare, frameworks, variants
+from d2lhybrid import Comparison, backends, compare, variants
 from d2lhybrid.core import stats
 
 sys.path.insert(0, str(ROOT / "tools"))
@@ -44,7 +44,7 @@ def one(framework, network):
 def measured(framework, network):
     """What ``one`` found in a fresh process with one thread."""
     environment = {"TORCHINDUCTOR_CACHE_DIR": str(FOLDER / "inductor")}
-    for each in frameworks.known():
+    for each in backends.known():
         environment |= each.thread_variables(1)
     return in_a_process(__file__, "--here", framework, network, environment=environment)
 

@@ -10,7 +10,7 @@ import sys
 
 from callables import network
 
-from d2lhybrid import compare, frameworks, variants
+from d2lhybrid import backends, compare, variants
 
 
 def one(name):
@@ -34,7 +34,7 @@ def main():
     print(f"{'':<40}{'per call':>12}{'of C':>9}{'times as fast as eager (95%)':>30}")
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "TF_NUM_INTRAOP_THREADS")
     threads = dict.fromkeys(names, "1")
-    for name in (framework.name for framework in frameworks.known()):
+    for name in (framework.name for framework in backends.known()):
         env = {**os.environ, **threads, "TF_CPP_MIN_LOG_LEVEL": "3"}
         command = [sys.executable, __file__, name]
         done = subprocess.run(command, capture_output=True, text=True, env=env)

@@ -6,7 +6,7 @@ for has a row here besides.
 
 from dataclasses import dataclass
 
-from d2lhybrid.frameworks import known
+from d2lhybrid.backends import known
 
 # What a chapter's tabs and the folder of its notebooks say, by the package's name of a framework.
 _KEYS = {"torch": "pytorch", "tensorflow": "tensorflow", "jax": "jax", "mxnet": "mxnet"}

@@ -15,7 +15,7 @@ from typing import Any
 
 from book.errors import BookError
 from book.frameworks import FRAMEWORKS
-from d2lhybrid.frameworks import environment
+from d2lhybrid.backends import environment
 
 REQUIRE = "D2LHYBRID_REQUIRE_GPU"
 SECONDS = 300.0  # for a framework to import, to wake its devices and to compute
@@ -23,7 +23,7 @@ SECONDS = 300.0  # for a framework to import, to wake its devices and to compute
 # cannot compute, because a library does not fit, raises.
 _PROBE = """
 import json, sys
-from d2lhybrid.frameworks import get
+from d2lhybrid.backends import get
 room = get(sys.argv[1]).device
 print(json.dumps({device: room.compute_on(device) for device in room.devices()}))
 """

@@ -30,7 +30,7 @@ _NAMES = {
     "experiment.training": ("training",),
     "experiment.variants": ("Variants", "variants"),
     "explaining": ("explain", "graph"),
-    "frameworks.mxnet.compat": ("import_mxnet",),
+    "backends.mxnet.compat": ("import_mxnet",),
     "graphs.explanation": ("Explanation",),
     "graphs.graph": ("Graph",),
     "timing": ("Benchmark", "Timer", "synchronize"),

@@ -21,7 +21,7 @@ from .experiment.sweep import sweep as sweep
 from .experiment.training import training as training
 from .experiment.variants import Variants as Variants, variants as variants
 from .explaining import explain as explain, graph as graph
-from .frameworks.mxnet.compat import import_mxnet as import_mxnet
+from .backends.mxnet.compat import import_mxnet as import_mxnet
 from .graphs.explanation import Explanation as Explanation
 from .graphs.graph import Graph as Graph
 from .timing import Benchmark as Benchmark, Timer as Timer, synchronize as synchronize

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from d2lhybrid.artifacts.load import verify
+from d2lhybrid.backends import known
 from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.errors import ArgumentError, D2LHybridError
 from d2lhybrid.core.i18n import LANGUAGES, gettext as _, noop as N_, set_language
@@ -22,7 +23,6 @@ from d2lhybrid.diagnosis import doctor
 from d2lhybrid.experiment.compare import compare
 from d2lhybrid.experiment.variants import variants
 from d2lhybrid.explaining import explain
-from d2lhybrid.frameworks import known
 from d2lhybrid.source_file import EXAMPLE, EXAMPLE_CODE, example_in, to_compare
 
 COMMANDS = {

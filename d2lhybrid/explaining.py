@@ -5,15 +5,15 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from d2lhybrid.backends import framework_of_call, unknown_framework
+from d2lhybrid.backends.base import Framework
+from d2lhybrid.backends.failures import quiet
+from d2lhybrid.backends.variant import Args, Kwargs
+from d2lhybrid.backends.verb import running, verb
 from d2lhybrid.core.arguments import Call, name_of
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.usage import not_a_model
-from d2lhybrid.frameworks import framework_of_call, unknown_framework
-from d2lhybrid.frameworks.base import Framework
-from d2lhybrid.frameworks.failures import quiet
-from d2lhybrid.frameworks.variant import Args, Kwargs
-from d2lhybrid.frameworks.verb import running, verb
 from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
 from d2lhybrid.graphs.graph import Graph
 

@@ -8,9 +8,9 @@ from threading import Lock
 from time import perf_counter
 from typing import Any, Self
 
+from d2lhybrid.backends import loaded
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.frameworks import loaded
 
 _PROCESS = Path("/proc/self")
 

@@ -15,7 +15,7 @@ from processes import ROOT
 from book.errors import BookError
 from book.frameworks import FRAMEWORKS
 from book.gpu import require, required
-from d2lhybrid.frameworks import get
+from d2lhybrid.backends import get
 
 # Tools are scripts, which import one another by their bare names.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
@@ -125,7 +125,7 @@ def gpu_for_torch(tmp_path):
             "import sys\n"
             "if sys.orig_argv[-1] == 'torch':  # the process that asks PyTorch for its devices\n"
             "    from types import SimpleNamespace\n"
-            "    from d2lhybrid.frameworks.torch import FRAMEWORK\n"
+            "    from d2lhybrid.backends.torch import FRAMEWORK\n"
             "    FRAMEWORK.device = SimpleNamespace(\n"
             f"        devices=lambda: ['cpu', 'cuda:0'], compute_on=lambda device: {result}\n"
             "    )\n"

@@ -6,8 +6,8 @@ from itertools import count
 import numpy as np
 from toy import device
 
-from d2lhybrid.frameworks import defaults
-from d2lhybrid.frameworks.base import Framework
+from d2lhybrid.backends import defaults
+from d2lhybrid.backends.base import Framework
 
 
 class Machine:

@@ -1,16 +1,16 @@
 """The names of all attributes of ours, which a user's callable or model may have, too."""
 
-from d2lhybrid.core.arguments import call
-from d2lhybrid.experiment.comparison import Comparison
-from d2lhybrid.experiment.sampler import Sampler
-from d2lhybrid.experiment.variants import Variants
-from d2lhybrid.frameworks.variant import (
+from d2lhybrid.backends.variant import (
     DeferredBuild,
     SelfTimed,
     TrainingStep,
     Variant,
     WithCompilerNote,
 )
+from d2lhybrid.core.arguments import call
+from d2lhybrid.experiment.comparison import Comparison
+from d2lhybrid.experiment.sampler import Sampler
+from d2lhybrid.experiment.variants import Variants
 
 CLASSES = (
     DeferredBuild,

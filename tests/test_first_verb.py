@@ -10,7 +10,7 @@ import pytest
 from forks import parents
 from processes import ROOT
 
-from d2lhybrid.frameworks import known
+from d2lhybrid.backends import known
 
 NAMES = [framework.name for framework in known()]
 VERBS = ["compare", "variants", "training", "explain", "benchmark", "synchronize"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from processes import ROOT, python
 
-from d2lhybrid.frameworks import known
+from d2lhybrid.backends import known
 
 PACKAGE = ROOT / "d2lhybrid"
 HEAVY = (
@@ -21,18 +21,18 @@ FLOORS: tuple[tuple[set[str], ...], ...] = (
     ({"teaching"}, {"__main__", "source_file"}, {"errors"}),
     ({"artifacts"}, {"experiment", "why"}),
     ({"timing", "explaining", "diagnosis"},),
-    ({"frameworks"},),
+    ({"backends"},),
     ({"graphs"},),
     ({"display"},),
     ({"core"},),
 )
 # The folder in which a framework, or what belongs to it, may be imported and named.
 FOLDERS = {
-    **{framework.name: f"frameworks/{framework.name}/" for framework in known()},
-    "keras": "frameworks/tensorflow/",
-    "flax": "frameworks/jax/",
-    "onnxruntime": "frameworks/torch/",
-    "ai_edge_litert": "frameworks/tensorflow/",
+    **{framework.name: f"backends/{framework.name}/" for framework in known()},
+    "keras": "backends/tensorflow/",
+    "flax": "backends/jax/",
+    "onnxruntime": "backends/torch/",
+    "ai_edge_litert": "backends/tensorflow/",
 }
 
 
@@ -127,13 +127,13 @@ def test_importing_and_waiting_load_nothing_heavy_and_are_quick():
 @pytest.mark.parametrize("name", [framework.name for framework in known()])
 def test_waiting_loads_of_a_framework_only_what_waits(name):
     code = (
-        "import sys, d2lhybrid; from d2lhybrid.frameworks import get; get(sys.argv[1]).load()\n"
+        "import sys, d2lhybrid; from d2lhybrid.backends import get; get(sys.argv[1]).load()\n"
         "with d2lhybrid.Benchmark(): pass\n"
         "print(*(name for name in sys.modules if name.startswith('d2lhybrid.')))"
     )
     loaded = set(python("-c", code, name).stdout.splitlines()[-1].split())
     # Keras imports JAX, so that is waited for, too.
-    folders = tuple(f"d2lhybrid.frameworks.{framework.name}." for framework in known())
+    folders = tuple(f"d2lhybrid.backends.{framework.name}." for framework in known())
     parts = {module.rpartition(".")[2] for module in loaded if module.startswith(folders)}
     assert {"device"} <= parts <= {"device", "private", "compat"}
     floors = ("d2lhybrid.graphs", "d2lhybrid.display", "d2lhybrid.experiment", "d2lhybrid.why")

@@ -255,7 +255,7 @@ def test_a_transformation_of_optax_is_no_optimizer_and_a_step_of_ones_own_is_no_
 
 
 def test_training_in_jax_needs_flax(monkeypatch):
-    from d2lhybrid.frameworks.jax import training as of_jax
+    from d2lhybrid.backends.jax import training as of_jax
 
     kit = jax_kit()
     monkeypatch.setattr(of_jax, "find_spec", lambda _name: None)

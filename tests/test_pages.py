@@ -19,12 +19,12 @@ from page_comparisons import FILE, SECONDS, blocks, comparisons, sections
 from processes import ROOT
 
 from book.comparisons import likeness
-from d2lhybrid import frameworks
+from d2lhybrid import backends
 
 README, WHY = ((ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "docs/why.md"))
 TRANSLATIONS = sorted(ROOT.glob("README.*.md"))
 ENVIRONMENT = {
-    "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests/frameworks")]),
+    "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests/backends")]),
     "PYTHONIOENCODING": "utf-8",
     "PYTHONWARNINGS": "ignore",  # frameworks warn of themselves
     "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
@@ -66,7 +66,7 @@ IN_PROSE = re.findall(rf"`((?:comparison\.|{VERBS})[^`]+)`", README)
 
 # What the reader has in the notebook before: a network, its input, and that input in NumPy.
 BEFORE = """
-from d2lhybrid.frameworks import to_host
+from d2lhybrid.backends import to_host
 from models import {name}_model
 net, x = {name}_model()
 x_numpy = to_host(x).array
@@ -194,7 +194,7 @@ def test_the_first_lines_about_why_run(parent, tmp_path):
     assert parent("torch").printed(tmp_path / "question.py", program)
 
 
-@pytest.fixture(scope="module", params=frameworks.known(), ids=lambda framework: framework.name)
+@pytest.fixture(scope="module", params=backends.known(), ids=lambda framework: framework.name)
 def printed(request, parent, tmp_path_factory):
     """What the examples of README print, run by a process with one framework."""
     framework, programs = request.param, "\n".join(BLOCKS)

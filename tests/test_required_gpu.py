@@ -23,7 +23,7 @@ def _no_gpu(monkeypatch):
 
 
 def test_it_says_what_was_asked_what_it_sees_and_what_to_do(monkeypatch):
-    """Of the framework that starts quickest; tests/frameworks asks each for its devices."""
+    """Of the framework that starts quickest; tests/backends asks each for its devices."""
     monkeypatch.setenv(REQUIRE, " mxnet,")
     with pytest.raises(BookError) as caught:
         require()

@@ -6,7 +6,7 @@ import pytest
 from processes import python
 from test_first_verb import MADE
 
-from d2lhybrid.frameworks import known
+from d2lhybrid.backends import known
 
 NAMES = [framework.name for framework in known()]
 
@@ -82,7 +82,7 @@ deadline = time.monotonic() + 300
 for one in threads:
     one.join(max(0, deadline - time.monotonic()))
 after = seen()
-from d2lhybrid.frameworks import known
+from d2lhybrid.backends import known
 names = [framework.name for framework in known()]
 same = [a == b for a, b in zip(before, after)]
 left = [one.name for one in threads if one.is_alive()]

@@ -44,7 +44,7 @@ from nbval import kernel
 from nbval.plugin import IPyNbCell
 from xdist.scheduler import LoadScopeScheduling
 
-from d2lhybrid import frameworks
+from d2lhybrid import backends
 from d2lhybrid.experiment.claim import DECIDED, MIME
 from d2lhybrid.experiment.comparison import MIME as COMPARED
 
@@ -56,7 +56,7 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")  # as in tests/conftest.py
 
 if int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) > 1:
-    for framework in frameworks.known():
+    for framework in backends.known():
         for variable, count in framework.variables_for_threads(1).items():
             os.environ.setdefault(variable, count)
 

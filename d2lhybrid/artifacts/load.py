@@ -14,6 +14,9 @@ from d2lhybrid.artifacts.manifest import Manifest
 from d2lhybrid.artifacts.proof import verify_in_subprocess
 from d2lhybrid.artifacts.store import Stored, not_a_path, read
 from d2lhybrid.artifacts.trusted import add_trusted
+from d2lhybrid.backends import to_host
+from d2lhybrid.backends.failures import wrap_call_errors
+from d2lhybrid.backends.verb import verb
 from d2lhybrid.core import errors
 from d2lhybrid.core.arguments import BoundToProcess
 from d2lhybrid.core.compare_outputs import mismatch
@@ -23,9 +26,6 @@ from d2lhybrid.core.pytree import leaves
 from d2lhybrid.core.toolchain import missing
 from d2lhybrid.core.usage import written_as
 from d2lhybrid.display.table import Column, Table
-from d2lhybrid.frameworks import to_host
-from d2lhybrid.frameworks.failures import wrap_call_errors
-from d2lhybrid.frameworks.verb import verb
 
 ANSWERS = {"proved": N_("proved"), "failed": N_("failed"), "not run": N_("not run")}
 

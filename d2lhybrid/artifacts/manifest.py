@@ -10,11 +10,11 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from d2lhybrid.backends.formats import Option
 from d2lhybrid.core import errors
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import TreeSpec
 from d2lhybrid.core.usage import described
-from d2lhybrid.frameworks.formats import Option
 
 MANIFEST = "d2lhybrid.json"
 VERSION: Literal[1] = 1

@@ -24,6 +24,9 @@ from platformdirs import user_cache_path
 from d2lhybrid.artifacts.manifest import Dtype, Manifest
 from d2lhybrid.artifacts.permissions import explain_unwritable
 from d2lhybrid.artifacts.store import Stored, not_a_path, read
+from d2lhybrid.backends import environment
+from d2lhybrid.backends.formats import NativeProgram
+from d2lhybrid.backends.verb import verb
 from d2lhybrid.core import errors
 from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.host_array import HostArray
@@ -31,9 +34,6 @@ from d2lhybrid.core.i18n import general, gettext as _, noop as N_, sentences
 from d2lhybrid.core.subprocesses import run, status
 from d2lhybrid.core.toolchain import find_compiler
 from d2lhybrid.display.progress import show_status
-from d2lhybrid.frameworks import environment
-from d2lhybrid.frameworks.formats import NativeProgram
-from d2lhybrid.frameworks.verb import verb
 
 SOURCES = Path(__file__).parent.parent / "native"
 PROGRAM = "run_model"

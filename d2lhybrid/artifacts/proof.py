@@ -5,10 +5,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from d2lhybrid.backends import environment
 from d2lhybrid.core.errors import SaveError
 from d2lhybrid.core.i18n import general, gettext as _, language
 from d2lhybrid.core.subprocesses import run_python, status
-from d2lhybrid.frameworks import environment
 
 DIFFERENT = 99  # the status of a process that has found other outputs
 VERIFY = f"""

@@ -19,6 +19,11 @@ from d2lhybrid.artifacts.manifest import MANIFEST, VERSION, Dtype, Manifest, Ten
 from d2lhybrid.artifacts.proof import verify_in_subprocess
 from d2lhybrid.artifacts.store import read, replacing
 from d2lhybrid.artifacts.trusted import add_trusted
+from d2lhybrid.backends import copy_outputs, format_of, framework_of
+from d2lhybrid.backends.base import Framework
+from d2lhybrid.backends.failures import wrap_call_errors
+from d2lhybrid.backends.formats import DynamicDims, ExampleCall, Format, Option, Options
+from d2lhybrid.backends.verb import verb
 from d2lhybrid.core.arguments import Call, name_of
 from d2lhybrid.core.compare_outputs import mismatch
 from d2lhybrid.core.errors import D2LHybridError, SaveError, brief
@@ -26,11 +31,6 @@ from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.i18n import gettext as _, sentences
 from d2lhybrid.core.usage import not_a_model
 from d2lhybrid.display.progress import status_line
-from d2lhybrid.frameworks import copy_outputs, format_of, framework_of
-from d2lhybrid.frameworks.base import Framework
-from d2lhybrid.frameworks.failures import wrap_call_errors
-from d2lhybrid.frameworks.formats import DynamicDims, ExampleCall, Format, Option, Options
-from d2lhybrid.frameworks.verb import verb
 
 
 def _misused(given: Mapping[str, Any]) -> str:

@@ -21,14 +21,14 @@ from d2lhybrid.artifacts.integrity import files_in, find_problems
 from d2lhybrid.artifacts.manifest import MANIFEST, MAX_BYTES, Manifest, parse
 from d2lhybrid.artifacts.permissions import explain_unreadable, explain_unwritable
 from d2lhybrid.artifacts.trusted import is_trusted
+from d2lhybrid.backends import format_of, get
+from d2lhybrid.backends.base import Framework
+from d2lhybrid.backends.formats import Format
 from d2lhybrid.core import errors
 from d2lhybrid.core.arguments import write_nearest
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.i18n import gettext as _, listed, sentences
 from d2lhybrid.core.reader import is_in_shell
-from d2lhybrid.frameworks import format_of, get
-from d2lhybrid.frameworks.base import Framework
-from d2lhybrid.frameworks.formats import Format
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
+from d2lhybrid.backends import loaded
+from d2lhybrid.backends.failures import hint
+from d2lhybrid.backends.variant import DeferredBuild
 from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.errors import CannotBuildError, first_line
 from d2lhybrid.core.i18n import gettext as _, sentences
 from d2lhybrid.core.interrupts import LimitExceeded, call_within
-from d2lhybrid.frameworks import loaded
-from d2lhybrid.frameworks.failures import hint
-from d2lhybrid.frameworks.variant import DeferredBuild
 from d2lhybrid.timing import synchronize
 
 TimerFunction = Callable[[], float]

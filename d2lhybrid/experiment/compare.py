@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from d2lhybrid.backends.variant import Args, Kwargs, variant_of
+from d2lhybrid.backends.verb import verb
 from d2lhybrid.core import stats
 from d2lhybrid.core.arguments import Call, name_of, unknown_label
 from d2lhybrid.core.errors import ArgumentError
@@ -24,8 +26,6 @@ from d2lhybrid.experiment.experiment import Experiment
 from d2lhybrid.experiment.measurement import Measurement
 from d2lhybrid.experiment.processes import OneProcessExperiment, ProcessExperiment
 from d2lhybrid.experiment.variants import Variants, in_role, variants
-from d2lhybrid.frameworks.variant import Args, Kwargs, variant_of
-from d2lhybrid.frameworks.verb import verb
 
 MOST_SECONDS = "D2LHYBRID_MOST_SECONDS"
 

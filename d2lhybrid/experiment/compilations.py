@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from d2lhybrid.frameworks.base import Framework
+from d2lhybrid.backends.base import Framework
 
 
 def programs_compiled(frameworks: Iterable[Framework]) -> dict[Framework, int]:

@@ -7,6 +7,7 @@ framework chooses its threads when its process starts, so it takes a fresh proce
 
 from time import perf_counter
 
+from d2lhybrid.backends import is_used, loaded
 from d2lhybrid.core.errors import D2LHybridError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.experiment import disturbance
@@ -14,7 +15,6 @@ from d2lhybrid.experiment.comparison import Comparison
 from d2lhybrid.experiment.experiment import Experiment
 from d2lhybrid.experiment.processes import OneProcessExperiment
 from d2lhybrid.experiment.provenance import environment
-from d2lhybrid.frameworks import is_used, loaded
 
 WATCHED = 0.3  # seconds, over which other programs are watched
 QUICK = 1.0  # a lower time limit asks for a quick try, which is no time to start a process in

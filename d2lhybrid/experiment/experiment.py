@@ -14,6 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from d2lhybrid.backends import copy_outputs, loaded
+from d2lhybrid.backends.base import INFERENCE
+from d2lhybrid.backends.variant import DeferredBuild, Variant
+from d2lhybrid.backends.verb import running
 from d2lhybrid.core import stats
 from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.compare_outputs import incomparable, require_same
@@ -28,10 +32,6 @@ from d2lhybrid.experiment.question import warnings
 from d2lhybrid.experiment.rounds import Rounds, StoppingRule
 from d2lhybrid.experiment.rows import Rows
 from d2lhybrid.experiment.sampler import Sampler
-from d2lhybrid.frameworks import copy_outputs, loaded
-from d2lhybrid.frameworks.base import INFERENCE
-from d2lhybrid.frameworks.variant import DeferredBuild, Variant
-from d2lhybrid.frameworks.verb import running
 from d2lhybrid.why.asking import ask
 from d2lhybrid.why.facts import Facts
 

@@ -22,6 +22,7 @@ from typing import IO
 
 import numpy as np
 
+from d2lhybrid.backends import known
 from d2lhybrid.core.errors import CallFailedError, UnwritableFolderError
 from d2lhybrid.core.i18n import general, gettext as _, language, noop as N_, sentences
 from d2lhybrid.core.reader import option
@@ -37,7 +38,6 @@ from d2lhybrid.experiment.position import Moment
 from d2lhybrid.experiment.rounds import unavailable_baseline
 from d2lhybrid.experiment.rows import Rows
 from d2lhybrid.experiment.travel import pack
-from d2lhybrid.frameworks import known
 from d2lhybrid.why.facts import Facts
 
 CLAIM_FACTOR = 3  # times the processes of the comparison, which there are at most for a claim

@@ -13,9 +13,9 @@ from time import monotonic
 
 import numpy as np
 
+from d2lhybrid.backends import is_used, known, loaded
 from d2lhybrid.core import stats
 from d2lhybrid.core.i18n import gettext as _, ngettext, number
-from d2lhybrid.frameworks import is_used, known, loaded
 
 MINUTE = 60.0  # over which the system's load average decays
 

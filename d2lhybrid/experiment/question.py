@@ -5,9 +5,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from d2lhybrid.backends import loaded
+from d2lhybrid.backends.variant import Args, variant_of
 from d2lhybrid.core.arguments import Call
-from d2lhybrid.frameworks import loaded
-from d2lhybrid.frameworks.variant import Args, variant_of
 
 
 def warnings(functions: Mapping[str, Any], args: Args, kwargs: Mapping[str, Any]) -> list[str]:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from d2lhybrid.backends.failures import wrap_call_errors
 from d2lhybrid.core import stats
 from d2lhybrid.core.errors import CannotBuildError, D2LHybridError
 from d2lhybrid.core.i18n import gettext as _, noop as N_
@@ -27,7 +28,6 @@ from d2lhybrid.experiment.page_faults import page_fault_seconds
 from d2lhybrid.experiment.position import Note, note_nowhere
 from d2lhybrid.experiment.provenance import Environment, load
 from d2lhybrid.experiment.sampler import Sampler
-from d2lhybrid.frameworks.failures import wrap_call_errors
 
 # Warming up takes at most this share of the time limit, and calibrating as much again.
 WARM_UP_SHARE = 0.25

@@ -20,6 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from d2lhybrid.backends import find_framework, loaded
+from d2lhybrid.backends.base import Framework
+from d2lhybrid.backends.variant import SelfTimed, TrainingStep
 from d2lhybrid.core import stats
 from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.errors import ArgumentError
@@ -29,9 +32,6 @@ from d2lhybrid.experiment.cold_start import ColdStart, TimerFunction, time_cold_
 from d2lhybrid.experiment.compilations import compiled_since, programs_compiled
 from d2lhybrid.experiment.measurement import METRICS, Measurement, Samples
 from d2lhybrid.experiment.provenance import Environment
-from d2lhybrid.frameworks import find_framework, loaded
-from d2lhybrid.frameworks.base import Framework
-from d2lhybrid.frameworks.variant import SelfTimed, TrainingStep
 from d2lhybrid.graphs.explanation import Explanation
 from d2lhybrid.timing import synchronize
 

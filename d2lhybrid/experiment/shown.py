@@ -6,6 +6,7 @@ from html import escape
 from math import isfinite
 from typing import Any, NamedTuple
 
+from d2lhybrid.backends.variant import NOTHING_COMPILED
 from d2lhybrid.core import stats
 from d2lhybrid.core.i18n import (
     count,
@@ -25,7 +26,6 @@ from d2lhybrid.experiment.measurement import AGREE, METRICS
 from d2lhybrid.experiment.provenance import stamp
 from d2lhybrid.experiment.rows import VERDICTS, Row, Rows, Times, not_run, verdict_in_words
 from d2lhybrid.experiment.verdict import busy_bound
-from d2lhybrid.frameworks.variant import NOTHING_COMPILED
 from d2lhybrid.why import text as facts_text
 from d2lhybrid.why.rules import reason, reasons
 

@@ -6,6 +6,8 @@ from math import isfinite
 from time import perf_counter
 from typing import Any
 
+from d2lhybrid.backends import is_model
+from d2lhybrid.backends.failures import wrap_call_errors
 from d2lhybrid.core.arguments import Call, name_of
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _, noop as N_
@@ -15,8 +17,6 @@ from d2lhybrid.experiment.cold_start import TimerFunction
 from d2lhybrid.experiment.compare import compare
 from d2lhybrid.experiment.comparison import Comparison, Sweep
 from d2lhybrid.experiment.variants import Variants, variants
-from d2lhybrid.frameworks import is_model
-from d2lhybrid.frameworks.failures import wrap_call_errors
 
 
 def _misused(given: Mapping[str, Any]) -> str:

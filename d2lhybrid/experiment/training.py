@@ -3,15 +3,15 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from d2lhybrid.backends import framework_of
+from d2lhybrid.backends.failures import wrap_call_errors
+from d2lhybrid.backends.variant import DeferredBuild, Origin, TrainingStep
+from d2lhybrid.backends.verb import verb
 from d2lhybrid.core.arguments import Call, name_of
 from d2lhybrid.core.errors import CallFailedError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.usage import described, is_class, kind_of, not_one_callable
 from d2lhybrid.experiment.variants import Variants, with_origin
-from d2lhybrid.frameworks import framework_of
-from d2lhybrid.frameworks.failures import wrap_call_errors
-from d2lhybrid.frameworks.variant import DeferredBuild, Origin, TrainingStep
-from d2lhybrid.frameworks.verb import verb
 
 Loss = Callable[[Any, Any], Any]  # of the output and the target
 _LOSS = "lambda output, y: (output - y) ** 2"

@@ -19,14 +19,14 @@ from typing import Any
 
 import cloudpickle
 
+from d2lhybrid.backends import get, loaded
+from d2lhybrid.backends.base import Framework
 from d2lhybrid.core import module_files
 from d2lhybrid.core.errors import ArgumentError, D2LHybridError, brief
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.module_files import import_file
 from d2lhybrid.core.reader import option
 from d2lhybrid.experiment.experiment import Experiment
-from d2lhybrid.frameworks import get, loaded
-from d2lhybrid.frameworks.base import Framework
 
 
 def pack(experiment: Experiment, *, threads: int | None = None) -> bytes:

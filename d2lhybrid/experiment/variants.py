@@ -4,15 +4,10 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import replace
 from typing import Any
 
-from d2lhybrid.core.arguments import Call, name_of, unknown_label
-from d2lhybrid.core.errors import ArgumentError
-from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.usage import kind_of, not_a_model, written_as
-from d2lhybrid.experiment.rows import named
-from d2lhybrid.frameworks import framework_of
-from d2lhybrid.frameworks.failures import wrap_call_errors
-from d2lhybrid.frameworks.mlp import references as reference_programs
-from d2lhybrid.frameworks.variant import (
+from d2lhybrid.backends import framework_of
+from d2lhybrid.backends.failures import wrap_call_errors
+from d2lhybrid.backends.mlp import references as reference_programs
+from d2lhybrid.backends.variant import (
     Args,
     DeferredBuild,
     Function,
@@ -23,7 +18,12 @@ from d2lhybrid.frameworks.variant import (
     VariantsByName,
     variant_of,
 )
-from d2lhybrid.frameworks.verb import verb
+from d2lhybrid.backends.verb import verb
+from d2lhybrid.core.arguments import Call, name_of, unknown_label
+from d2lhybrid.core.errors import ArgumentError
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.usage import kind_of, not_a_model, written_as
+from d2lhybrid.experiment.rows import named
 
 
 class Code(dict[str, str]):

@@ -6,9 +6,9 @@ The statistics that it rests on are in ``core.stats``.
 from collections.abc import Iterable, Sequence
 from math import log
 
+from d2lhybrid.backends import known
+from d2lhybrid.backends.base import BUSY_BOUND
 from d2lhybrid.core.stats import FEWEST, MARGIN, Estimate
-from d2lhybrid.frameworks import known
-from d2lhybrid.frameworks.base import BUSY_BOUND
 
 PLAIN = 2.0  # times as fast, or as long, that each of a few has to say
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from d2lhybrid import frameworks
+from d2lhybrid import backends
+from d2lhybrid.backends.mxnet.compat import import_mxnet
 from d2lhybrid.core.compare_outputs import mismatch
 from d2lhybrid.core.host_array import HostArray
-from d2lhybrid.frameworks.mxnet.compat import import_mxnet
 
 
 def example(batch):
@@ -49,7 +49,7 @@ def mxnet_model(numpy_semantics=False):
     mx = import_mxnet()
     nn = mx.gluon.nn
 
-    from d2lhybrid.frameworks.mxnet.device import semantics
+    from d2lhybrid.backends.mxnet.device import semantics
 
     mx.random.seed(0)
     with semantics(numpy_semantics):
@@ -70,12 +70,12 @@ def inputs(framework, batch):
     """The same numbers as a tensor of the framework."""
     raw = HostArray.of(example(batch))
     options = {"device": "cpu", "numpy_semantics": framework == "mxnet numpy"}
-    return (frameworks.get(framework.split()[0]).device.from_host(raw, options),)
+    return (backends.get(framework.split()[0]).device.from_host(raw, options),)
 
 
 def differ(framework, run, given, received):
     """In words, how the model's output differs from the one received; empty if it does not."""
-    asked = frameworks.get(framework.split()[0])
+    asked = backends.get(framework.split()[0])
     tensors = asked.device
     expected = tensors.to_host(asked.models.infer(run, given, {}))
     found = received if isinstance(received, HostArray) else tensors.to_host(received)

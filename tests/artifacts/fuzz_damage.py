@@ -21,12 +21,12 @@ from pathlib import Path
 from artifact_models import MODELS, inputs
 
 import d2lhybrid
-from d2lhybrid import frameworks, load, save
+from d2lhybrid import backends, load, save
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.core.pytree import leaves
 from d2lhybrid.errors import D2LHybridError
 
-FORMATS = {name: one.name for one in frameworks.known() for name in one.formats}
+FORMATS = {name: one.name for one in backends.known() for name in one.formats}
 OUTCOMES = ("refused", "unchanged", "silent", "foreign", "crash", "hang")
 PATIENCE = 60  # seconds for one mutation
 
@@ -55,7 +55,7 @@ def worker(artifact, through, start, count, seed):
     stored = read(artifact)
     theirs = [e.path for e in stored.manifest.files if not e.path.startswith("example/")]
     ours = ["d2lhybrid.json", *(e.path for e in stored.manifest.files if e.path not in theirs)]
-    framework, options = frameworks.get(stored.manifest.framework), stored.manifest.options
+    framework, options = backends.get(stored.manifest.framework), stored.manifest.options
     recorded = stored.load_inputs(0)
 
     def get(path):

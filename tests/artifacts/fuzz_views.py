@@ -19,11 +19,11 @@ from contextlib import suppress
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from d2lhybrid import frameworks, load, run_native, save, variants
+from d2lhybrid import backends, load, run_native, save, variants
+from d2lhybrid.backends.mxnet.compat import import_mxnet
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.toolchain import no_compiler
 from d2lhybrid.errors import D2LHybridError
-from d2lhybrid.frameworks.mxnet.compat import import_mxnet
 
 SHAPE = (2, 4, 4, 4)
 
@@ -90,12 +90,12 @@ def given(framework, array):
 
         is_negative = any(stride < 0 for stride in array.strides)
         return None if is_negative else torch.from_numpy(array)
-    return frameworks.get("mxnet").device.from_host(HostArray.of(array), {"numpy_semantics": False})
+    return backends.get("mxnet").device.from_host(HostArray.of(array), {"numpy_semantics": False})
 
 
 def outcomes(framework, net, run, array, convert=given):
     """Yield the name of each view of an array that applies, and what came of a call with it."""
-    tensors, models = frameworks.get(framework).device, frameworks.get(framework).models
+    tensors, models = backends.get(framework).device, backends.get(framework).models
     for name, view in VIEWS.items():
         seen = view(array)
         x = None if seen is None else convert(framework, seen)
@@ -129,12 +129,12 @@ def programs(framework, net, x, folder):
     Each that can be had here.
     """
     compiler = not no_compiler("C++")
-    for name in frameworks.get(framework).formats:
+    for name in backends.get(framework).formats:
         if name == "aotinductor" and not compiler:
             continue
         save(net, folder, x, format=name)
         yield f"load {name}", load(folder), given
-        if compiler and frameworks.format_of(framework, name).native:
+        if compiler and backends.format_of(framework, name).native:
             yield f"run_native {name}", lambda view: run_native(folder, view), as_numpy
     yield from ((name, run, given) for name, run in variants(net, x, all=True).items())
 
@@ -146,7 +146,7 @@ def campaign(framework):
         net = globals()[f"{framework}_net"]()
         x = given(framework, VIEWS[example](array))
         if framework in ("jax", "tensorflow"):
-            x = frameworks.get(framework).device.from_host(HostArray.of(x), {})
+            x = backends.get(framework).device.from_host(HostArray.of(x), {})
         net(x)
         with tempfile.TemporaryDirectory() as folder:
             for name, run, convert in programs(framework, net, x, f"{folder}/saved"):
@@ -158,7 +158,7 @@ def campaign(framework):
 
 
 def main():
-    names = [framework.name for framework in frameworks.known()]
+    names = [framework.name for framework in backends.known()]
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("frameworks", nargs="*", default=names)
     total = Counter()

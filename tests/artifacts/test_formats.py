@@ -12,15 +12,15 @@ from artifact_models import MODELS, differ, example, inputs
 from fuzz_damage import campaign
 from fuzz_views import outcomes
 
-from d2lhybrid import frameworks, inspect, load, run_native, save, verify
+from d2lhybrid import backends, inspect, load, run_native, save, verify
 from d2lhybrid.artifacts import proof
 from d2lhybrid.artifacts.store import read
+from d2lhybrid.backends.torch import formats
 from d2lhybrid.core import errors
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.errors import InputMismatchError, SaveError
-from d2lhybrid.frameworks.torch import formats
 
-FORMATS = [(one.name, name) for one in frameworks.known() for name in one.formats]
+FORMATS = [(one.name, name) for one in backends.known() for name in one.formats]
 
 
 @pytest.mark.parametrize(("framework", "name"), [*FORMATS, ("mxnet numpy", "mxnet")])
@@ -28,7 +28,7 @@ def test_eager_reloaded_native(saved, framework, name):
     path, net = saved(framework, name), MODELS[framework]()
     reloaded = load(path)
     # That of torch.export is compiled for the program first, which takes long.
-    alone = frameworks.format_of(framework.split()[0], name).native and name != "torch.export"
+    alone = backends.format_of(framework.split()[0], name).native and name != "torch.export"
     for batch in (1, 7):
         x = inputs(framework, batch)
         assert not differ(framework, net, x, reloaded(*x))
@@ -62,13 +62,13 @@ def test_wrong_inputs(saved, framework, name):
     for given in ((), (*good, *good), ("text",), (None,), (good[0][:, 1:],), (good[0][0],)):
         with pytest.raises(InputMismatchError, match="Expected"):
             reloaded(*given)
-    if not frameworks.format_of(framework, name).converts:
+    if not backends.format_of(framework, name).converts:
         array = good[0].numpy() if framework == "torch" else good[0].asnumpy()
         with pytest.raises(InputMismatchError, match=r"numpy\.ndarray"):
             reloaded(array)
 
 
-@pytest.mark.parametrize("framework", frameworks.known(), ids=lambda one: one.name)
+@pytest.mark.parametrize("framework", backends.known(), ids=lambda one: one.name)
 def test_damaged_artifacts_are_refused(saved, framework):
     """The short, seeded part of the campaign; before a format reads, all are looked at alike."""
     path = saved(framework.name, next(iter(framework.formats)))

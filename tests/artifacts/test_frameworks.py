@@ -18,7 +18,7 @@ from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.errors import ArtifactLoadError, CallFailedError, InputMismatchError, SaveError
 
 mx = import_mxnet()
-from d2lhybrid.frameworks.mxnet.device import semantics  # noqa: E402
+from d2lhybrid.backends.mxnet.device import semantics  # noqa: E402
 
 
 @pytest.mark.usefixtures("unproved")

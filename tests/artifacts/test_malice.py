@@ -17,9 +17,9 @@ import torch
 from artifact_files import edit, forge, make
 
 from d2lhybrid import inspect, load, run_native, verify
+from d2lhybrid.backends import known
+from d2lhybrid.backends.torch import formats
 from d2lhybrid.core import errors
-from d2lhybrid.frameworks import known
-from d2lhybrid.frameworks.torch import formats
 
 
 class Payload:

@@ -12,8 +12,8 @@ from artifact_models import example, inputs
 
 from d2lhybrid import call, run_native, save
 from d2lhybrid.artifacts import native
+from d2lhybrid.backends.mxnet.compat import import_mxnet
 from d2lhybrid.core import errors
-from d2lhybrid.frameworks.mxnet.compat import import_mxnet
 
 
 @pytest.fixture

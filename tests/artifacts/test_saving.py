@@ -20,10 +20,10 @@ from torch import nn
 
 from d2lhybrid import compare, load, run_native, save, variants, verify
 from d2lhybrid.artifacts import proof, save as saving
+from d2lhybrid.backends.torch import formats
 from d2lhybrid.core import errors
 from d2lhybrid.core.arguments import call
 from d2lhybrid.errors import ArgumentError, InputMismatchError, SaveError
-from d2lhybrid.frameworks.torch import formats
 
 pytestmark = pytest.mark.usefixtures("unproved")
 VERIFY_IN_SUBPROCESS = saving.verify_in_subprocess

@@ -21,8 +21,8 @@ from torch import nn
 from d2lhybrid import inspect, load, run_native, save, trust, variants, verify
 from d2lhybrid.artifacts import native
 from d2lhybrid.artifacts.store import read
+from d2lhybrid.backends.torch import formats
 from d2lhybrid.core import errors
-from d2lhybrid.frameworks.torch import formats
 
 X = torch.ones(1, 3)
 FORMATS = {

@@ -5,10 +5,10 @@ import pytest
 from fake import Machine
 
 from d2lhybrid import compare, explain, graph, measure, save, sweep, variants
+from d2lhybrid.backends.variant import Variant
 from d2lhybrid.core.arguments import call
 from d2lhybrid.errors import ArgumentError
 from d2lhybrid.experiment.variants import Variants
-from d2lhybrid.frameworks.variant import Variant
 
 QUICK = {"time_limit": 0.01, "progress": False}
 

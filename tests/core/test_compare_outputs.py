@@ -7,9 +7,9 @@ import attrs
 import numpy as np
 import pytest
 
+from d2lhybrid.backends import copy_outputs, to_host
 from d2lhybrid.core import compare_outputs as same
 from d2lhybrid.core.host_array import HostArray
-from d2lhybrid.frameworks import copy_outputs, to_host
 
 Point = namedtuple("Point", "x y")
 SHAPES = ((), (1,), (1, 1))

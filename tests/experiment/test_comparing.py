@@ -15,6 +15,7 @@ import pytest
 from fake import Fake, Machine
 
 from d2lhybrid import call
+from d2lhybrid.backends.variant import DeferredBuild, Variant
 from d2lhybrid.display import progress
 from d2lhybrid.errors import (
     ArgumentError,
@@ -28,7 +29,6 @@ from d2lhybrid.experiment.advice import best
 from d2lhybrid.experiment.compare import compare, measure
 from d2lhybrid.experiment.sweep import sweep
 from d2lhybrid.experiment.variants import Variants
-from d2lhybrid.frameworks.variant import DeferredBuild, Variant
 
 
 def run(machine, functions, **options):

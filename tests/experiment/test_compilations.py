@@ -9,11 +9,11 @@ import toy
 from by_hand import comparison
 from fake import Gpu
 
-from d2lhybrid import frameworks
+from d2lhybrid import backends
+from d2lhybrid.backends.variant import SelfTimed
 from d2lhybrid.experiment.compare import compare, measure
 from d2lhybrid.experiment.joined import join
 from d2lhybrid.experiment.measurement import Measurement
-from d2lhybrid.frameworks.variant import SelfTimed
 
 
 def compared(compiler, functions, **options):
@@ -95,7 +95,7 @@ def test_where_nobody_counts_it_is_not_known(compiler, monkeypatch):
     machine = compiler.machine
     gpu = Gpu(machine, launch=5e-6)
     monkeypatch.setitem(sys.modules, "gpu", toy)  # loaded as well, and counts nothing
-    monkeypatch.setattr(frameworks, "known", lambda: (compiler.framework, gpu.framework))
+    monkeypatch.setattr(backends, "known", lambda: (compiler.framework, gpu.framework))
     array = np.ones(3)
     numpy = machine.function(1e-3, result=array)
     ways = {"numpy": numpy, "kernel": gpu.kernel(1e-3), "elsewhere": Elsewhere()}

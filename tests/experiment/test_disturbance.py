@@ -10,9 +10,9 @@ from fake import Machine
 from processes import python
 
 from d2lhybrid import compare
+from d2lhybrid.backends.variant import SelfTimed
 from d2lhybrid.experiment import disturbance
 from d2lhybrid.experiment.disturbance import LinuxCounts, SwitchCounts, Usage
-from d2lhybrid.frameworks.variant import SelfTimed
 
 ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts it")
 

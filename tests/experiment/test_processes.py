@@ -16,6 +16,7 @@ import pytest
 from by_hand import ENV, comparison
 from processes import ROOT
 
+from d2lhybrid.backends.variant import DeferredBuild, Folder
 from d2lhybrid.core import i18n
 from d2lhybrid.errors import (
     ArgumentError,
@@ -28,7 +29,6 @@ from d2lhybrid.experiment import disturbance
 from d2lhybrid.experiment.compare import compare
 from d2lhybrid.experiment.processes import ProcessExperiment
 from d2lhybrid.experiment.sweep import sweep
-from d2lhybrid.frameworks.variant import DeferredBuild, Folder
 
 SHORT = {"time_limit": 0.2, "progress": False, "seed": 1}
 

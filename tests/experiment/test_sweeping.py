@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from fake import Machine
 
+from d2lhybrid.backends.variant import Variant
 from d2lhybrid.errors import ArgumentError, UnknownLabelError
 from d2lhybrid.experiment.sweep import sweep
 from d2lhybrid.experiment.variants import Variants
-from d2lhybrid.frameworks.variant import Variant
 
 
 def test_sweep():

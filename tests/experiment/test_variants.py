@@ -8,12 +8,12 @@ from fake import Machine
 from our_names import OUR_NAMES
 
 from d2lhybrid import call
+from d2lhybrid.backends.variant import DeferredBuild, Variant, WithCompilerNote
 from d2lhybrid.errors import ArgumentError, UnknownLabelError
 from d2lhybrid.experiment.compare import compare, measure
 from d2lhybrid.experiment.sweep import sweep
 from d2lhybrid.experiment.training import training
 from d2lhybrid.experiment.variants import Variants, variants
-from d2lhybrid.frameworks.variant import DeferredBuild, Variant, WithCompilerNote
 
 
 def made(m, *args):

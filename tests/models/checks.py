@@ -14,11 +14,11 @@ from pathlib import Path
 
 from d2lhybrid import compare, explain, load, run_native, variants, verify
 from d2lhybrid.artifacts.store import read
+from d2lhybrid.backends import get
 from d2lhybrid.core.arguments import call
 from d2lhybrid.core.compare_outputs import mismatch
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.pytree import leaves, tree_flatten
-from d2lhybrid.frameworks import get
 
 # Few and quick to build; of a framework that is not named here, all.
 FEW = {

@@ -8,7 +8,7 @@ from importlib import import_module
 import pytest
 from checks import check_compare, check_explain, check_load, check_native
 
-from d2lhybrid import frameworks, run_native, save
+from d2lhybrid import backends, run_native, save
 from d2lhybrid.artifacts import save as saving
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.errors import UnsupportedArtifactError
@@ -19,7 +19,7 @@ COMPILED = {"torch.export"}  # for the native program, likewise
 OPTIONS = {"torch": {"compiler_options": {"backend": "eager"}}}
 
 
-@pytest.fixture(scope="module", params=frameworks.known(), ids=lambda one: one.name)
+@pytest.fixture(scope="module", params=backends.known(), ids=lambda one: one.name)
 def framework(request):
     return request.param
 

@@ -20,7 +20,7 @@ import msgspec
 from checks import Wrong, check_explain, check_load, check_native, compared, notes
 
 from book.measured import Comparison
-from d2lhybrid import frameworks, save, verify
+from d2lhybrid import backends, save, verify
 from d2lhybrid.core.arguments import call
 from d2lhybrid.errors import D2LHybridError
 from d2lhybrid.experiment.comparison import MIME
@@ -291,7 +291,7 @@ LIBRARIES = {
         f"structures, {one.display}": (
             one.name, lambda name=one.name: import_module(f"{name}_models").models(), (),
         )
-        for one in frameworks.known()
+        for one in backends.known()
     },
 }  # fmt: skip
 

@@ -15,7 +15,7 @@ import pytest
 from processes import ROOT
 
 from book.frameworks import FRAMEWORKS
-from d2lhybrid.frameworks import get
+from d2lhybrid.backends import get
 from recording.notebook_code import code_cells, names
 
 OF_JUPYTER = {"display"}

@@ -7,7 +7,7 @@ Of a real framework, the folder has ``FRAMEWORK`` and the modules alone. ``devic
 
 import numpy as np
 
-from d2lhybrid.frameworks.base import Framework
+from d2lhybrid.backends.base import Framework
 
 __version__ = "4.2"
 

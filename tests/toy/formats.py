@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from d2lhybrid.frameworks.formats import Format
+from d2lhybrid.backends.formats import Format
 
 
 class SavedAffine(Format):

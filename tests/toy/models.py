@@ -1,6 +1,6 @@
 """How a model is run."""
 
-from d2lhybrid.frameworks import defaults
+from d2lhybrid.backends import defaults
 
 classes = defaults.classes
 donates = defaults.donates

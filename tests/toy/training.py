@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from d2lhybrid.frameworks.checks import require_trainable
-from d2lhybrid.frameworks.variant import DeferredBuild, TrainingStep, Variant
+from d2lhybrid.backends.checks import require_trainable
+from d2lhybrid.backends.variant import DeferredBuild, TrainingStep, Variant
 from toy import Affine, Array, Descent
 
 

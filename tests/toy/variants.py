@@ -1,6 +1,6 @@
 """The ways to run a model."""
 
-from d2lhybrid.frameworks.variant import DeferredBuild, Variant
+from d2lhybrid.backends.variant import DeferredBuild, Variant
 
 
 def variants(net, args, kwargs, include_expert, options):

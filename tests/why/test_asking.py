@@ -8,10 +8,10 @@ import pytest
 import toy
 from fake import Fake, Machine
 
-from d2lhybrid import frameworks
+from d2lhybrid import backends
+from d2lhybrid.backends.variant import DeferredBuild
 from d2lhybrid.experiment.compare import compare
 from d2lhybrid.experiment.comparison import Comparison
-from d2lhybrid.frameworks.variant import DeferredBuild
 from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
 from d2lhybrid.graphs.graph import Graph
 from d2lhybrid.graphs.stages import Node, Part, Stage
@@ -101,7 +101,7 @@ class Xyz(Fake):
 def xyz(monkeypatch):
     xyz = Xyz(Machine())
     monkeypatch.setitem(sys.modules, "xyz", toy)
-    monkeypatch.setattr(frameworks, "known", lambda: (xyz.framework,))
+    monkeypatch.setattr(backends, "known", lambda: (xyz.framework,))
     monkeypatch.setattr(asking, "perf_counter", xyz.machine.clock)
     return xyz
 

@@ -1,0 +1,179 @@
+"""A framework: what is known of it without importing it, and its modules, imported when asked for.
+
+The folder of a framework makes one object of this class, ``FRAMEWORK``. What is done with the
+framework stands in modules of the folder, which have the same names in each: ``protocol`` says
+what they define, and ``defaults`` what is taken for what a framework lacks.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from d2lhybrid.backends.threads import NUMERICAL
+from d2lhybrid.core.errors import ArgumentError
+from d2lhybrid.core.i18n import gettext as _
+
+if TYPE_CHECKING:  # so that waiting for a device imports nothing that only other verbs need
+    from d2lhybrid.backends.formats import Format, FormatsModule
+    from d2lhybrid.backends.protocol import (
+        CompilerModule,
+        DeviceModule,
+        ExplainModule,
+        ModelsModule,
+        TrainingModule,
+        TravelModule,
+        VariantsModule,
+        WhyModule,
+    )
+
+# Of a framework of which nobody knows better.
+BUSY_BOUND = 9.5
+INFERENCE = "net.eval()"
+
+
+@dataclass(eq=False)
+class Framework:
+    """A framework, by the facts about it that need no import of it."""
+
+    name: str  # what Python imports; in records and manifests; of the extra for it
+    display: str  # for people
+    folder: str  # the package with its modules, such as `device`
+    order: int = 100  # among the frameworks, where they are listed
+    # Other packages whose classes belong to it.
+    packages: tuple[str, ...] = ()
+    # Imports it, where a plain import isn't enough.
+    importer: Callable[[], Any] | None = None
+    # Environment variables that the import sets where the user has not: two frameworks that both
+    # take a GPU's memory beforehand do not fit into one process.
+    environment: Mapping[str, str] = field(default_factory=dict)
+    # Those of a fresh process in which an operation may use {count} threads.
+    thread_variables: Mapping[str, str] = field(default_factory=dict)
+    # Those of a fresh process that keeps what it compiles in one folder alone, with the place in
+    # that folder; a variable that is None here is not set.
+    cache_variables: Mapping[str, str | None] = field(default_factory=dict)
+    # Packages on top of it, with the classes that some verbs need: training, for example.
+    companions: tuple[str, ...] = ()
+    # A function that makes a tensor of an array or a number, as users write it.
+    converter: str = ""
+    # How users run a model without dropout, as code.
+    inference: str = INFERENCE
+    # How many times too large or too small a ratio may be that was measured with one thread while
+    # other programs held it up: 1.25 times the largest distortion that benchmarks/distortion.py has
+    # found (README.md there); of one that isn't known, as much as of any.
+    busy_bound: float = BUSY_BOUND
+
+    def owns(self, packages: Collection[str]) -> bool:
+        """Does something whose classes come from these top-level packages belong to it?"""
+        if "keras" in packages:
+            return bool(import_module("keras").config.backend() == self.name)
+        return not {self.name, *self.packages}.isdisjoint(packages)
+
+    def load(self) -> Any:
+        """Import the framework and return it."""
+        module = sys.modules.get(self.name)
+        if module is not None:  # TorchDynamo can trace this, but no import
+            return module
+        for name, value in self.environment.items():
+            os.environ.setdefault(name, value)
+        return self.importer() if self.importer else import_module(self.name)
+
+    def version(self) -> str:
+        """Its version; imports it."""
+        return str(self.load().__version__)
+
+    def lacks(self, what: str) -> ArgumentError:
+        """The error to raise where d2lhybrid does not have this for the framework."""
+        text = _("Expected a framework that {what} supports. Received: {framework}.")
+        return ArgumentError(text.format(what=what, framework=self.display))
+
+    def variables_for_threads(self, count: int) -> dict[str, str]:
+        """The environment of a fresh process in which an operation may use so many threads."""
+        own = {name: text.format(count=count) for name, text in self.thread_variables.items()}
+        return {**dict.fromkeys(NUMERICAL, str(count)), **own}
+
+    def variables_for_caches(self, folder: Path) -> dict[str, str | None]:
+        """The environment of a fresh process that keeps what it compiles in `folder` alone."""
+        places = {"CUDA_CACHE_PATH": "cuda", **self.cache_variables}
+        return {name: place and str(folder / place) for name, place in places.items()}
+
+    # Its modules. Each is looked up once, so that what is timed pays no import.
+
+    @cached_property
+    def device(self) -> DeviceModule:
+        """Its devices and tensors."""
+        module: DeviceModule = self._module("device")
+        return module
+
+    @cached_property
+    def models(self) -> ModelsModule:
+        """How its models are run."""
+        module: ModelsModule = self._module("models")
+        return module
+
+    @cached_property
+    def variants(self) -> VariantsModule:
+        """The ways to run a model."""
+        module: VariantsModule = self._module("variants")
+        return module
+
+    @cached_property
+    def training(self) -> TrainingModule:
+        """The ways to train a model."""
+        module: TrainingModule = self._module("training")
+        return module
+
+    @cached_property
+    def explain(self) -> ExplainModule:
+        """What its compiler makes of a model."""
+        module: ExplainModule = self._module("explain")
+        return module
+
+    @cached_property
+    def compiler(self) -> CompilerModule:
+        """Its compilers."""
+        module: CompilerModule = self._module("compiler", has_defaults=True)
+        return module
+
+    @cached_property
+    def travel(self) -> TravelModule:
+        """How its objects and settings reach a fresh process."""
+        module: TravelModule = self._module("travel", has_defaults=True)
+        return module
+
+    @cached_property
+    def why(self) -> WhyModule:
+        """Why a call takes the time that it takes."""
+        module: WhyModule = self._module("why", has_defaults=True)
+        return module
+
+    @cached_property
+    def formats(self) -> Mapping[str, Format]:
+        """What it writes and reads, by name, the best first; the framework isn't imported."""
+        if not self._has("formats"):
+            return {}
+        module: FormatsModule = import_module(f"{self.folder}.formats")
+        return module.FORMATS
+
+    def _has(self, part: str) -> bool:
+        return find_spec(f"{self.folder}.{part}") is not None
+
+    def _module(self, part: str, *, has_defaults: bool = False) -> Any:
+        """A module of the folder, which imports the framework; so that is done before, our way.
+
+        Raises:
+            ArgumentError: the folder has no such module, and there are no defaults for it.
+        """
+        if self._has(part):
+            self.load()
+            return import_module(f"{self.folder}.{part}")
+        if not has_defaults:
+            raise self.lacks(part)
+        return import_module("d2lhybrid.backends.defaults")

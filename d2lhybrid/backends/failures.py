@@ -1,0 +1,117 @@
+"""Calls that fail: whose fault it is, and the line of the user's code from which it comes."""
+
+import logging
+import os
+import sysconfig
+import traceback
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from d2lhybrid.backends import loaded
+from d2lhybrid.backends.variant import Args, Function, Kwargs
+from d2lhybrid.core.errors import CallFailedError, D2LHybridError, first_line
+from d2lhybrid.core.i18n import gettext as _, sentences
+from d2lhybrid.core.output import silent
+from d2lhybrid.core.usage import described
+from d2lhybrid.graphs.explanation import Finding
+
+# What libraries log of a call repeats what the explanation says.
+quiet = partial(silent, logs=logging.ERROR)
+MAX_QUEUED_ERRORS = 10  # that a call which fails may leave in queues
+_LIBRARIES = tuple({sysconfig.get_path(key) + os.sep for key in ("purelib", "platlib", "stdlib")})
+_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+def hint(error: Exception) -> str:
+    """What a framework advises if this is raised; often nothing."""
+    return next(filter(None, (framework.why.hint(error) for framework in loaded())), "")
+
+
+def call_error(label: str, error: Exception, args: Args, kwargs: Kwargs) -> CallFailedError:
+    """The error to raise where a callable fails by itself, called with these arguments."""
+    kind, said = type(error).__name__, first_line(error)
+    text = _(
+        "Expected {label!r} to run on {arguments}. Received: {error}: {said}. Call it by itself to "
+        "see where it fails."
+    )
+    if not args and not kwargs:
+        text = _(
+            "Expected {label!r} to run without arguments. Received: {error}: {said}. Call it by "
+            "itself to see where it fails."
+        )
+    elif any(isinstance(value, np.ndarray) for value in args) and "ndarray" in said.lower():
+        text = _(
+            "Expected {label!r} to run on {arguments}. Received: {error}: {said}. Pass tensors "
+            "instead of NumPy arrays."
+        )
+    advice = hint(error)
+    if advice:
+        text = _("Expected {label!r} to run on {arguments}. Received: {error}: {said}.")
+    arguments = f"({described(args, kwargs, detailed=True)})"
+    message = text.format(label=label, arguments=arguments, error=kind, said=said.rstrip(":."))
+    message = sentences(message, advice)
+    return CallFailedError(message, label=label, reason=f"{kind}: {said}")
+
+
+@dataclass
+class wrap_call_errors(AbstractContextManager[Any]):
+    """Let what the block raises say which callable it was; errors of our own stay as they are.
+
+    A call that fails may have left work in a queue of its framework, whose error would come up in
+    whatever runs next. So all frameworks are waited for until none raises.
+    """
+
+    label: str
+    args: Args = ()
+    kwargs: Kwargs = field(default_factory=dict)
+
+    # A generator with ``contextmanager`` would swallow a StopIteration of the callable.
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if not isinstance(error, Exception):
+            return
+        for _attempt in range(MAX_QUEUED_ERRORS):
+            with suppress(Exception):
+                for framework in loaded():
+                    framework.device.synchronize()
+                break
+        if not isinstance(error, D2LHybridError):
+            raise call_error(self.label, error, self.args, self.kwargs) from error
+
+
+def require_runs(label: str, run: Function, args: Args, kwargs: Kwargs) -> None:
+    """Make the call without a compiler: what raises then is no refusal of the compiler.
+
+    Raises:
+        CallFailedError: it raised, with the error as its cause.
+    """
+    try:
+        with quiet():
+            run(*args, **kwargs)
+    except Exception as error:
+        raise call_error(label, error, args, kwargs) from error
+
+
+def from_error(error: Exception, frames: Iterable[tuple[str, int]] | None = None) -> Finding:
+    """Describe an error: its type, the first line of its message, the line of the user's code.
+
+    ``frames`` are (file, line) pairs, outermost first, where the traceback does not have them.
+    """
+    if frames is None:
+        frames = [(f.filename, f.lineno or 0) for f in traceback.extract_tb(error.__traceback__)]
+    return Finding(f"{type(error).__name__}: {first_line(error)}", *last_user_frame(frames))
+
+
+def last_user_frame(frames: Iterable[tuple[str, int]]) -> tuple[str, int]:
+    """Return the innermost (file, line) that is in no installed package and not in this one."""
+    users = [frame for frame in frames if is_users(frame[0]) and not frame[0].startswith("<")]
+    return users[-1] if users else ("", 0)
+
+
+def is_users(file: str) -> bool:
+    """Is a file with code in no installed package and not in this one?"""
+    return not file.startswith((*_LIBRARIES, _OURS))

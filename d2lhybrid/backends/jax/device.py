@@ -1,0 +1,141 @@
+"""Devices and tensors of JAX."""
+
+from collections.abc import Mapping
+from contextlib import nullcontext
+from functools import cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from d2lhybrid.backends import defaults
+from d2lhybrid.backends.jax import private
+from d2lhybrid.backends.threads import threads_set
+from d2lhybrid.backends.tracing import tracing_text
+from d2lhybrid.core.errors import TracingError
+from d2lhybrid.core.host_array import HostArray
+from d2lhybrid.core.pytree import leaves
+
+is_started = private.is_started
+may_return_early = defaults.may_return_early
+start_clock = defaults.start_clock
+_peaks_before: dict[Any, int] = {}  # by device, in bytes, when ``reset_peak_memory`` was called
+
+
+def devices() -> list[str]:
+    return list(_devices_by_name())
+
+
+def compute_on(device: str) -> float:
+    ones = jax.device_put(np.ones((2, 2), np.float32), _devices_by_name()[device])
+    return float((ones @ ones).sum())
+
+
+def synchronize() -> None:
+    """Give each device one more piece of work, and wait for that and for all arrays that are alive.
+
+    A device works in order on what one thread gives it, so what this thread has given it is done
+    then, even if nobody holds the output any more. Costs some ten microseconds.
+    """
+    if private.is_tracing():
+        raise TracingError(tracing_text("JAX"))
+    if private.is_started():
+        last_outputs = [_last_work(x) for x in _last_inputs()]
+        jax.block_until_ready([*last_outputs, *jax.live_arrays()])
+        jax.effects_barrier()
+
+
+def wait_for(output: Any) -> None:
+    if isinstance(output, jax.Array):
+        output.block_until_ready()  # as users write it; jax.block_until_ready takes 6 µs more
+    else:
+        jax.block_until_ready([leaf for _path, leaf in leaves(output)])
+    if private.has_effects():  # asked first, because the barrier takes 2 µs without any effects
+        jax.effects_barrier()
+
+
+def has_unfinished_work() -> bool:
+    return not all(array.is_ready() for array in jax.live_arrays())
+
+
+def reset_peak_memory() -> None:
+    _peaks_before.clear()
+    _peaks_before.update({device: _peak(device) for device in _accelerators()})
+
+
+def peak_memory_bytes() -> int | None:
+    """Known only if every device has a new peak, because JAX keeps that of the whole process."""
+    peaks = {device: _peak(device) for device in _accelerators()}
+    are_new = [peak > _peaks_before.get(device, 0) for device, peak in peaks.items()]
+    return sum(peaks.values()) if peaks and all(are_new) else None
+
+
+def accelerators() -> list[str]:
+    return [str(device.device_kind) for device in _accelerators()]
+
+
+def thread_count() -> int | None:
+    return threads_set("NPROC")  # None: all cores
+
+
+def is_tensor(obj: Any) -> bool:
+    return isinstance(obj, jax.Array)
+
+
+def is_accelerated(tensor: Any) -> bool:
+    return any(device.platform != "cpu" for device in tensor.devices())
+
+
+def to_host(tensor: Any) -> HostArray:
+    if jnp.issubdtype(tensor.dtype, jax.dtypes.prng_key):
+        tensor = jax.random.key_data(tensor)
+    dtype = str(tensor.dtype)
+    if "float8" in dtype:
+        tensor = tensor.astype(jnp.float32)
+    return HostArray.of(np.array(tensor), dtype)
+
+
+def from_host(host_array: HostArray, options: Mapping[str, Any]) -> Any:
+    array = host_array.array
+    if host_array.dtype == "bfloat16":
+        array = array.view(jnp.bfloat16)
+    with jax.enable_x64(True) if options.get("x64") else nullcontext():
+        return jnp.array(array)
+
+
+@cache
+def _devices_by_name() -> dict[str, Any]:
+    """The CPU first; on a machine with an accelerator, JAX lists only that by default."""
+    known = [*jax.local_devices(backend="cpu"), *jax.local_devices()]
+    return {f"{device.platform}:{device.id}": device for device in known}
+
+
+def _accelerators() -> list[Any]:
+    """Those that JAX has set up; to ask before it has would wake them."""
+    known = _devices_by_name().values() if private.is_started() else ()
+    return [device for device in known if device.platform != "cpu"]
+
+
+def _peak(device: Any) -> int:
+    return int((device.memory_stats() or {}).get("peak_bytes_in_use", 0))
+
+
+@cache
+def _last_inputs() -> list[Any]:
+    ones = np.ones((32, 32), np.float32)
+    return [jax.device_put(ones, device) for device in _devices_by_name().values()]
+
+
+@jax.jit
+def _last_work(x: Any) -> Any:
+    """Enough work that the CPU queues it: smaller work it does at once, before what is queued."""
+    return x @ x
+
+
+LAST_WORK = _last_work.__name__  # by which JAX names its program
+
+
+def is_waited_by(jaxpr: Any) -> bool:
+    """Is it the program that ``synchronize`` runs?"""
+    return bool(private.traced_name(jaxpr) == LAST_WORK)

@@ -1,0 +1,204 @@
+"""What JAX makes of a model: the jaxpr that it traces, what it refuses, where tracers leak."""
+
+import gc
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import jax
+from jax.extend.core import jaxprs_in_params
+
+from d2lhybrid.backends.failures import from_error, last_user_frame, quiet, require_runs
+from d2lhybrid.backends.jax import private
+from d2lhybrid.backends.jax.modules import (
+    Whole,
+    compiled_in,
+    eager,
+    is_jitted,
+    is_module,
+    jitted_behind,
+    traceable,
+    traced,
+)
+from d2lhybrid.backends.jax.stages import stages_of
+from d2lhybrid.backends.state import kept_attributes
+from d2lhybrid.backends.variant import Args, Kwargs
+from d2lhybrid.core.arguments import name_of
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.graphs.explanation import Explanation, Finding, MissingNames, Recording
+from d2lhybrid.graphs.graph import Graph
+from d2lhybrid.graphs.hlo import CONTRACTIONS, CONTROL_FLOW
+from d2lhybrid.graphs.stages import Stage
+
+VERSION = f"JAX {jax.__version__}"
+# What runs beside the first compiled part of a model, other operations and further parts: so many,
+# or such a part of all operations, is worth a word. An addition around a network is not.
+_MANY_OUTSIDE, _SHARE_OUTSIDE = 3, 0.2
+_CALLBACKS = {"pure_callback", "io_callback", "debug_callback", "debug_print"}
+
+
+def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
+    """Trace a model once for these arguments, apart from its own compilations.
+
+    A program of JAX is always whole, so there are no graph breaks. A model that isn't compiled, but
+    calls what is, takes a graph for each of these calls.
+    """
+    is_whole = isinstance(model, Whole)
+    if is_whole:
+        model = model.model
+    jitted = compiled_in(model)
+    missing = MissingNames()
+    compilations = missing.ask(lambda: sum(map(private.compilations, jitted)), 0)
+    with kept_attributes(model):  # until it is known what leaks
+        before = _live_tracers()
+        jaxpr, error = _traced(model, args, kwargs)
+        leaks = () if error else _leaks(model, before)
+    notes = missing.notes("JAX")
+    name = name_of(model)
+    report = Explanation(VERSION, name, compilations, graph_count=0, notes=notes)
+    if error:  # which holds the tracers of the call
+        return replace(report, unsupported=(from_error(error),))
+    if not leaks:  # else a later call may raise, whatever its types are
+        notes = (_signature(model, jaxpr), *notes)
+    programs = _programs(model, jaxpr, is_whole)
+    return replace(
+        report,
+        graph_count=len(programs),
+        fallbacks=(*_only_parts(model, jaxpr, programs), *calls_into_python(jaxpr.jaxpr)),
+        unsupported=leaks,
+        notes=notes,
+        recording=Recording(partial(made, programs)),
+    )
+
+
+def _traced(model: Any, args: Args, kwargs: Kwargs) -> tuple[Any, Exception | None]:
+    """The jaxpr of a model, with its own static arguments where it is compiled; or a refusal.
+
+    Raises:
+        CallFailedError: it cannot run uncompiled either.
+    """
+    with quiet():
+        try:
+            return traced(model, args, kwargs).jaxpr, None
+        except Exception as error:
+            require_runs(name_of(model), eager(model), args, kwargs)
+            return None, error
+
+
+def _live_tracers() -> list[Any]:
+    """All tracers that something holds, of any call."""
+    gc.collect()
+    return [each for each in gc.get_objects() if issubclass(type(each), jax.core.Tracer)]
+
+
+def _leaks(model: Any, before: Sequence[Any]) -> tuple[Finding, ...]:
+    """Where the tracers were made that a call has left behind, each line once.
+
+    A tracer holds those from which it was computed; these haven't leaked by themselves.
+    """
+    known = {id(tracer) for tracer in before}
+    leaked = [tracer for tracer in _live_tracers() if id(tracer) not in known]
+    operands = {id(operand) for tracer in leaked for operand in private.operands(tracer)}
+    results = [tracer for tracer in leaked if id(tracer) not in operands]
+    leaks = dict.fromkeys(_leak(tracer, model) for tracer in results)
+    with_line = [leak for leak in leaks if leak.file]  # what jax.grad makes of one has none
+    return tuple(with_line or leaks)
+
+
+def _leak(tracer: Any, model: Any) -> Finding:
+    """What to say of a leaked tracer; where JAX noted no line, at that of the model's code."""
+    text = _(
+        "A tracer leaks: the value of type {type} from this line is still held after tracing has "
+        "ended. Using it then raises an error. Return it instead."
+    )
+    place = last_user_frame([*_first_line(model), *private.made_at(tracer)])
+    return Finding(text.format(type=tracer.aval.str_short()), *place)
+
+
+def _first_line(model: Any) -> list[tuple[str, int]]:
+    """Where the code of a model begins, if it has some."""
+    inner = eager(model)
+    code = getattr(inner, "__code__", None) or getattr(type(inner).__call__, "__code__", None)
+    return [(code.co_filename, code.co_firstlineno)] if code else []
+
+
+def _programs(model: Any, jaxpr: Any, is_whole: bool = False) -> list[tuple[str, Any]]:
+    """The name and the jaxpr of each program that a call takes.
+
+    That is the whole model, unless it calls what is compiled and isn't compiled itself.
+    """
+    parts: list[tuple[str, Any]] = []
+    if not is_whole and jitted_behind(model) is None:
+        names = set(map(name_of, compiled_in(model)))
+        calls = [e.params for e in jaxpr.jaxpr.eqns if e.primitive.name == "jit"]
+        parts = [(call["name"], call["jaxpr"]) for call in calls if call["name"] in names]
+    return parts or [(name_of(model), jaxpr)]
+
+
+def _only_parts(model: Any, jaxpr: Any, programs: Sequence[tuple[str, Any]]) -> Iterator[Finding]:
+    """What to say of a model that runs compiled parts and other operations, or several parts."""
+    is_whole = programs[0][1] is jaxpr
+    inside = sum(_operations(part.jaxpr) for _name, part in programs)
+    outside = len(jaxpr.jaxpr.eqns) - 1
+    is_little = outside < min(_MANY_OUTSIDE, _SHARE_OUTSIDE * (inside + outside))
+    if is_whole or not outside or is_little:
+        return
+    text = _(
+        "Only parts of it are compiled: {names}. What lies between them runs in Python, operation "
+        "by operation. {code} compiles all of it."
+    )
+    names = ", ".join(dict.fromkeys(name for name, _jaxpr in programs))
+    code = f"{'nnx' if is_module(model) else 'jax'}.jit"
+    yield Finding(text.format(names=names, code=code), *last_user_frame(_first_line(model)))
+
+
+def _operations(jaxpr: Any) -> int:
+    """The operations of a jaxpr, with those of the functions that it calls."""
+    held = [sum(map(_operations, jaxprs_in_params(equation.params))) for equation in jaxpr.eqns]
+    return sum(max(1, operations) for operations in held)
+
+
+def _signature(model: Any, jaxpr: Any) -> str:
+    """What the program is for, in the types that decide whether the next call fits it."""
+    weights = 0 if is_jitted(model) else len(jax.tree.leaves(traceable(model).weights))
+    weak, avals = _("{type} (weak type)"), jaxpr.in_avals[weights:]
+    types = [(weak if a.weak_type else "{type}").format(type=a.str_short()) for a in avals]
+    return _(
+        "Compiled for {types}. Another shape, dtype, weak type or static argument compiles anew."
+    ).format(types=", ".join(types))
+
+
+def calls_into_python(jaxpr: Any) -> Iterator[Finding]:
+    """The callbacks of a jaxpr and of those in it, each with its line of the user's code."""
+    for equation in jaxpr.eqns:
+        if equation.primitive.name in _CALLBACKS:
+            yield Finding(
+                equation.primitive.name, *last_user_frame(private.frames(equation.source_info))
+            )
+        for inner in jaxprs_in_params(equation.params):
+            yield from calls_into_python(inner)
+
+
+def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
+    """Trace a model once, apart from its own compilations, and compile what was traced."""
+    with kept_attributes(model):
+        jaxpr, error = _traced(model, args, kwargs)
+    return () if error else made(_programs(model, jaxpr))
+
+
+def made(programs: Sequence[tuple[Any, ...]]) -> tuple[Graph, ...]:
+    """Graphs of programs: of each its name, its jaxpr and, if it is there, what was compiled."""
+    with quiet():
+        return tuple(_graph(name, stages_of(*traced)) for name, *traced in programs)
+
+
+def _graph(name: str, stages: tuple[Stage, ...]) -> Graph:
+    return Graph(
+        VERSION,
+        name,
+        stages,
+        contractions=CONTRACTIONS,
+        control_flow=CONTROL_FLOW,
+        copy_steps=sum(step.operation == "copy" for step in stages[-1].operations),
+    )

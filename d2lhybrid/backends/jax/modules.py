@@ -1,0 +1,329 @@
+"""Models of JAX as what its transformations take: pure functions of arrays.
+
+A model is a module of Flax NNX, which holds its weights and may change them in a call, or any
+function of arrays, such as a module of Equinox, whose weights are constants in the traced program.
+"""
+
+import gc
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import partial, wraps
+from inspect import isfunction
+from types import MethodType
+from typing import Any
+
+import jax
+
+from d2lhybrid.backends import callables
+from d2lhybrid.backends.failures import is_users, quiet
+from d2lhybrid.backends.jax import private
+from d2lhybrid.backends.variant import Args, Function, Kwargs
+from d2lhybrid.core.arguments import name_of
+from d2lhybrid.core.closures import names_in, with_names
+
+
+def flax() -> Any:
+    """``flax.nnx`` if this process has imported it, or None.
+
+    A process with a module of Flax has imported it. In any other, the import would take a second
+    and draw from Python's random numbers.
+    """
+    nnx = sys.modules.get("flax.nnx")
+    return nnx if hasattr(nnx, "Module") else None  # another thread may be importing it
+
+
+def is_module(model: Any) -> bool:
+    """Is it a module of Flax NNX?"""
+    nnx = flax()
+    return nnx is not None and isinstance(model, nnx.Module)
+
+
+@dataclass(frozen=True)
+class Pure:
+    """A model as a function of its weights and the arguments; what it changes in itself is lost.
+
+    ``run(weights, *args, **kwargs)`` computes; `weights` is None for a function, which has none.
+    `static_keys` are the positions and names of the arguments that the user's own ``jax.jit``
+    calls static. `name` is the model's, for JAX's messages. With `needs_integers`, Python integers
+    are static, too.
+    """
+
+    run: Callable[..., Any]
+    weights: Any = None
+    static_keys: frozenset[int | str] = frozenset()
+    name: str = ""
+    needs_integers: bool = False
+
+    def static(self, args: Args, kwargs: Kwargs) -> tuple[list[int], list[str]]:
+        """The positions and names of the arguments that are compiled into the program.
+
+        Those are what the user's own ``jax.jit`` calls static, every flag and every text, and
+        Python integers if the code needs their values.
+        """
+        kinds = is_integers if self.needs_integers else lambda _value: False
+
+        def is_static(value: Any, *keys: int | str) -> bool:
+            is_kind = isinstance(value, (bool, str)) or kinds(value)
+            return is_kind or not self.static_keys.isdisjoint(keys)
+
+        count = len(args)  # a static position may be counted from the end, as a negative number
+        argnums = [i for i, value in enumerate(args) if is_static(value, i, i - count)]
+        argnames = [name for name, value in kwargs.items() if is_static(value, name)]
+        return argnums, argnames
+
+    def jitted(self, args: Args, kwargs: Kwargs) -> Any:
+        """It under ``jax.jit``, as a new function: JAX would take a known function's old trace.
+
+        Weights come first, so the paths that JAX notes of them begin with ``given[0]``.
+        """
+
+        def forward(*given: Any, **named: Any) -> Any:
+            return self.run(*given, **named)
+
+        forward.__qualname__ = self.name or forward.__name__
+        argnums, argnames = self.static(args, kwargs)
+        behind_weights = [1 + position for position in argnums]
+        return jax.jit(forward, static_argnums=behind_weights, static_argnames=argnames)
+
+    def trace(self, args: Args, kwargs: Kwargs) -> Any:
+        """A new trace."""
+        return self.jitted(args, kwargs).trace(self.weights, *args, **kwargs)
+
+    def fitted(self, args: Args, kwargs: Kwargs) -> "Pure":
+        """The same with Python integers static if it can be traced only so.
+
+        Code needs the value of an integer for the number of turns of a loop, say, or for a shape.
+        JAX has many errors for a lack of it, so it is tried.
+        """
+        if not any(map(is_integers, [*args, *kwargs.values()])):
+            return self
+        with_values = replace(self, needs_integers=True)
+        for model in (self, with_values):
+            with quiet(), suppress(Exception):
+                model.trace(args, kwargs)
+                return model
+        return self  # whose own error says more
+
+
+def is_integers(value: Any) -> bool:
+    """Is it a Python integer, or a tuple of them, such as a shape?"""
+    if isinstance(value, tuple):
+        return bool(value) and all(map(is_integers, value))
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def pure(model: Function) -> Pure:
+    """The model with the weights that it has now."""
+    name = name_of(model)
+    if is_module(model):
+        nnx = flax()
+        graph, weights = nnx.split(model)
+
+        def run_module(weights: Any, /, *args: Any, **kwargs: Any) -> Any:
+            return nnx.merge(graph, weights)(*args, **kwargs)
+
+        return Pure(run_module, weights, name=name)
+
+    def run_function(_no_weights: None, /, *args: Any, **kwargs: Any) -> Any:
+        return model(*args, **kwargs)
+
+    return Pure(run_function, None, frozenset(private.static_arguments(model)), name)
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A model that a way compiles as a whole, whatever is compiled in it already."""
+
+    model: Function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.model(*args, **kwargs)
+
+
+def eager(model: Any) -> Any:
+    """The model operation by operation, even if it is compiled; of a module a copy."""
+    if is_module(model):
+        model = flax().clone(model)  # it shares the arrays, which never change
+        call = type(model).__call__
+        return MethodType(unjitted(call), model) if is_jitted(call) else model
+    if isinstance(model, MethodType):
+        return MethodType(unjitted(model.__func__), model.__self__)
+    return unjitted(model)
+
+
+def traced(model: Any, args: Args, kwargs: Kwargs) -> Any:
+    """A new trace of a model, whatever JAX remembers of earlier calls; it has a ``jaxpr``.
+
+    What ``jax.jit`` or ``nnx.jit`` returned keeps its static arguments.
+    """
+    jit = jit_that_made(model)
+    if jit is None:
+        function = traceable(model)
+        with _unharmed(model):
+            return function.fitted(args, kwargs).trace(args, kwargs)
+    unwrapped = unjitted(model)
+
+    @wraps(unwrapped)  # with its signature, in which JAX looks up static names and positions
+    def forward(*inputs: Any, **named_inputs: Any) -> Any:
+        return unwrapped(*inputs, **named_inputs)
+
+    keys = private.static_arguments(model)
+    argnums = [key for key in keys if isinstance(key, int)]
+    argnames = [key for key in keys if isinstance(key, str)]
+    jitted = jit(forward, static_argnums=argnums, static_argnames=argnames)
+    trace = jitted.trace(*args, **kwargs)
+    return getattr(trace, "traced", trace)  # nnx.jit wraps the trace of jax.jit
+
+
+def traceable(model: Function) -> Pure:
+    """The model as JAX traces it: as ``pure``, and what calls ``nnx.jit`` with its modules."""
+    return _with_modules(model) or pure(model)
+
+
+def _with_modules(function: Any) -> Pure | None:
+    """A function that calls what ``nnx.jit`` made, with the modules that it names as its weights.
+
+    Inside another trace, ``nnx.jit`` takes only modules that were made there. None for any other.
+    """
+    nnx = flax()
+    if nnx is None or not isfunction(function):
+        return None
+    named = callables_in(function)
+    modules = [*filter(is_module, named)]
+    if not modules or not any(jit_that_made(thing) is nnx.jit for thing in named):
+        return None
+    graph, weights = nnx.split(modules)
+
+    def run(weights: Any, /, *args: Any, **kwargs: Any) -> Any:
+        merged = nnx.merge(graph, weights)
+        by_id = {id(module): copy for module, copy in zip(modules, merged, strict=True)}
+        return _with_copies(function, by_id)(*args, **kwargs)
+
+    return Pure(run, weights, name=name_of(function))
+
+
+def _with_copies(function: Any, by_id: dict[int, Any]) -> Any:
+    """The user's function, and those that it calls, with copies of objects by their ``id``."""
+    by_id = {**by_id, id(function): function}  # a function may name itself
+    values = {}
+    for name, named in names_in(function).items():
+        if id(named) in by_id:
+            values[name] = by_id[id(named)]
+        elif isfunction(named) and is_users(named.__code__.co_filename):
+            values[name] = _with_copies(named, by_id)
+    return with_names(function, values)
+
+
+@contextmanager
+def _unharmed(function: Any) -> Iterator[None]:
+    """Put back what modules hold, wherever they are, if the function calls what ``nnx.jit`` made.
+
+    That empties a module that comes from outside of the trace, and raises then.
+    """
+    nnx = flax()
+    calls_nnx_jit = nnx and any(jit_that_made(each) is nnx.jit for each in callables_in(function))
+    nodes = gc.get_objects() if calls_nnx_jit else ()
+    held = [(vars(each), {**vars(each)}) for each in nodes if issubclass(type(each), nnx.Pytree)]
+    try:
+        yield
+    finally:
+        for attributes, before in held:
+            attributes.clear()
+            attributes.update(before)
+
+
+def jit_that_made(function: Any) -> Any:
+    """``jax.jit`` or ``nnx.jit`` for what one of them returned; None for anything else."""
+    nnx = flax()
+    for jit in (jax.jit, *([nnx.jit] if nnx else [])):
+        if type(function) is type(jit(len)):
+            return jit
+    return None
+
+
+def inference(model: Any) -> Any:
+    """The model as it is used after its training; of a module, or for its method, a copy."""
+    module = getattr(model, "__self__", model)
+    if not is_module(module):
+        return model
+    evaluated = flax().clone(module)
+    evaluated.eval()
+    return evaluated if model is module else MethodType(model.__func__, evaluated)
+
+
+def trained_layers(model: Any) -> list[Any]:
+    """The layers of a module that act as in training: they normalize by batches, or drop."""
+    if not is_module(model):
+        return []
+    nnx = flax()
+    parts = [part for _path, part in nnx.iter_modules(model)]
+    normalize = [p for p in parts if isinstance(p, nnx.BatchNorm) and not p.use_running_average]
+    drop = [p for p in parts if isinstance(p, nnx.Dropout) and p.rate > 0 and not p.deterministic]
+    return [*normalize, *drop]
+
+
+def unjitted(function: Any) -> Any:
+    """The Python function behind ``jax.jit`` or ``nnx.jit``; the function itself for any other."""
+    while is_jitted(function):
+        function = function.__wrapped__
+    return function
+
+
+def is_jitted(function: Any) -> bool:
+    """Is it what ``jax.jit`` or ``nnx.jit`` returned?"""
+    return hasattr(type(function), "lower") and hasattr(function, "__wrapped__")
+
+
+def is_jit(function: Any) -> bool:
+    """Is it ``jax.jit`` or ``nnx.jit``?"""
+    return function is jax.jit or function is getattr(flax(), "jit", jax.jit)
+
+
+def jitted_behind(model: Any) -> Any:
+    """What ``jax.jit`` or ``nnx.jit`` returned, if the model is a call of it as a whole; or None.
+
+    The model may be a partial of it, a method, or a module whose ``__call__`` it is.
+    """
+    while not is_jitted(model):
+        if isinstance(model, partial):
+            model = model.func
+        elif isinstance(model, MethodType):
+            model = model.__func__
+        elif is_module(model):
+            model = type(model).__call__
+        else:
+            return None
+    return model
+
+
+def compiled_in(model: Any) -> list[Any]:
+    """What ``jax.jit`` or ``nnx.jit`` returned that the model is or may call, each once.
+
+    Not what a library defines, such as ``jnp.where``, which JAX has compiled.
+    """
+    return [each for each in callables_in(model) if is_jitted(each) and not _is_librarys(each)]
+
+
+def callables_in(model: Any) -> list[Any]:
+    """The model, and what it may call, each once."""
+    return callables.callables_in(model, _parts_of)
+
+
+def _parts_of(thing: Any) -> Iterable[Any] | None:
+    """What the parts of a module are called by and hold; nothing of what was compiled."""
+    if is_jitted(thing):
+        return ()
+    if not is_module(thing):
+        return None
+    parts = [part for _path, part in flax().iter_modules(thing)]
+    calls = [type(part).__call__ for part in parts if callable(part)]
+    return [*calls, *(value for part in parts for value in vars(part).values())]
+
+
+def _is_librarys(function: Any) -> bool:
+    """Does a library define it by this name?"""
+    module = sys.modules.get(getattr(function, "__module__", None) or "")
+    is_of_module = getattr(module, getattr(function, "__name__", ""), None) is function
+    return is_of_module and not is_users(getattr(module, "__file__", None) or "")

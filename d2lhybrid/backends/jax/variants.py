@@ -1,0 +1,151 @@
+"""The ways to run a model that JAX offers, and the dense layers of a model."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from d2lhybrid.backends.checks import require_options
+from d2lhybrid.backends.jax.modules import Whole, eager, flax, is_module, pure
+from d2lhybrid.backends.layers import Layer, chain
+from d2lhybrid.backends.mlp import functions
+from d2lhybrid.backends.state import kept_attributes, leaving_attributes
+from d2lhybrid.backends.variant import (
+    Args,
+    DeferredBuild,
+    Function,
+    Kwargs,
+    Variant,
+    VariantsByName,
+)
+from d2lhybrid.backends.written import passed, positional
+from d2lhybrid.core.i18n import noop as N_
+
+# How to compile a function by hand, also where it has static arguments, which are named then; and a
+# module of Flax NNX, as a function of its weights.
+_JIT_FUNCTION = "fast = jax.jit(net)"
+_JIT_STATIC = "fast = jax.jit(lambda {names}: net({passed}){static})"
+_JIT_MODULE = """graph, weights = nnx.split(net)
+forward = lambda weights, {names}: nnx.merge(graph, weights)({passed})
+fast = jax.jit(forward{static})"""
+_NNX_JIT = "fast = nnx.jit(lambda net, {names}: net({passed}){static})\ny = fast(net, {values})"
+_CONSTANTS = """fast = jax.jit(lambda {names}: net({passed}){static})  # the weights are in it
+y = fast({values})"""
+_LINEAR = "({h} @ w{i} + b{i})"
+_ACTIVATIONS = {
+    "relu": "jnp.maximum({h}, 0)",
+    "sigmoid": "jax.nn.sigmoid({h})",
+    "tanh": "jnp.tanh({h})",
+}
+_KNOWN = {jax.nn.relu: "relu", jax.nn.sigmoid: "sigmoid", jax.nn.tanh: "tanh", jnp.tanh: "tanh"}
+
+
+def variants(
+    net: Any, args: Args, kwargs: Kwargs, include_expert: bool, compiler_options: Kwargs
+) -> VariantsByName:
+    """Each way by its name: a callable, or the reason why it cannot be built here.
+
+    Those of a module get the weights that it has now. Donating the arguments is no way to run a
+    model, because they are gone after the call; ``training`` donates what a step replaces.
+    """
+    require_options("jax.jit", compiler_options, ())
+    with kept_attributes(net):
+        model, whole = pure(net).fitted(args, kwargs), Whole(net)
+    model = replace(model, run=leaving_attributes(model.run, net))
+    argnums, argnames = model.static(args, kwargs)
+    written = _written(net, args, kwargs, argnums, argnames)
+
+    def jit() -> Function:
+        return partial(model.jitted(args, kwargs), model.weights)
+
+    def compiled_ahead() -> Function:
+        lowered = model.jitted(args, kwargs).lower(model.weights, *args, **kwargs)
+        return partial(lowered.compile(), model.weights)
+
+    def nnx_jit() -> Function:
+        nnx = flax()
+        forward = nnx.jit(
+            lambda module, /, *inputs, **named: module(*inputs, **named),
+            static_argnums=[1 + position for position in argnums],
+            static_argnames=argnames,
+        )
+        return partial(forward, nnx.clone(net))
+
+    def jit_constants() -> Function:
+        run = partial(model.run, model.weights)
+        constant = replace(model, run=pure(run).run, weights=None)
+        return partial(constant.jitted(args, kwargs), None)
+
+    jit_code = _JIT_STATIC if argnums or argnames else _JIT_FUNCTION
+    jit_code = (_JIT_MODULE if is_module(net) else jit_code).format(**written)
+    given = ("weights, {values}" if is_module(net) else "{values}").format(**written)
+    by_name = {"eager": Variant(eager(net), "y = net({as_given})".format(**written))}
+    if is_module(net):
+        by_name["nnx.jit"] = Variant(
+            DeferredBuild(nnx_jit), _NNX_JIT.format(**written), explained=whole
+        )
+    by_name["jit"] = Variant(DeferredBuild(jit), f"{jit_code}\ny = fast({given})", explained=whole)
+    ahead: DeferredBuild | str = DeferredBuild(compiled_ahead)
+    if argnums or argnames:
+        ahead = N_("it takes no static arguments, whose values are part of the program")
+    ahead_code = f"{jit_code}.lower({given}).compile()\ny = fast({given})"
+    by_name["compiled ahead"] = Variant(ahead, ahead_code, explained=whole)
+    if include_expert:
+        by_name["jit constants"] = Variant(
+            DeferredBuild(jit_constants), _CONSTANTS.format(**written)
+        )
+        by_name["eager functions"] = functions(
+            dense_layers(net), _LINEAR, _ACTIVATIONS, jnp.asarray, {"jax": jax, "jnp": jnp}
+        )
+    return by_name
+
+
+def _written(
+    net: Any, args: Args, kwargs: Kwargs, argnums: Sequence[int], argnames: Sequence[str]
+) -> dict[str, str]:
+    """The arguments of a call as code; what is compiled names the static ones last."""
+    names = positional(net, args, kwargs)
+    traced = [at for at in range(len(args)) if at not in argnums]
+    if len(traced) == 1 and "x" not in {*names, *kwargs}:
+        names[traced[0]] = "x"
+    static = {names[at]: args[at] for at in argnums} | {name: kwargs[name] for name in argnames}
+    by_position = [names[at] for at in traced]
+    by_keyword = [name for name in kwargs if name not in argnames]
+    written = {name: repr(static[name]) if name in static else name for name in (*names, *kwargs)}
+
+    def named(some: Iterable[str]) -> list[str]:
+        return [f"{name}={written[name]}" for name in some]
+
+    return {
+        "names": ", ".join([*by_position, *by_keyword, *static]),
+        "passed": passed(names, kwargs),  # inside of what is compiled
+        "static": f", static_argnames={[*static]}" if static else "",
+        "values": ", ".join([*by_position, *named(by_keyword), *named(static)]),
+        "as_given": ", ".join([*(written[name] for name in names), *named(kwargs)]),
+    }
+
+
+def dense_layers(net: Any) -> list[Layer] | None:
+    """The model as a chain of dense layers; None if it is anything else."""
+    return chain(_chain_parts(net))
+
+
+def _chain_parts(net: Any) -> Iterator[Layer | str | None]:
+    """What ``chain`` takes: of a ``Sequential`` the parts of each layer, also if it is nested."""
+    nnx = flax()
+    if nnx is not None and type(net) is nnx.Sequential:
+        for layer in net.layers:
+            yield from _chain_parts(layer)
+    elif nnx is not None and type(net) is nnx.Linear:
+        weight = np.array(net.kernel[...])
+        bias = np.zeros(weight.shape[1:], np.float32) if net.bias is None else net.bias[...]
+        in_float32 = weight.dtype == np.float32 and net.dtype in (None, np.float32)
+        yield Layer(weight, np.array(bias)) if in_float32 else None
+    elif nnx is not None and isinstance(net, nnx.Dropout):  # which does nothing in inference
+        yield ""
+    else:  # compared one by one, because a model need not be hashable
+        yield next((name for function, name in _KNOWN.items() if function is net), None)

@@ -1,0 +1,279 @@
+"""Why a JAX call takes as long as it does: what it compiled, what it runs, and why again."""
+
+import os
+import re
+import textwrap
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from time import perf_counter
+from types import FrameType
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from d2lhybrid.backends import defaults
+from d2lhybrid.backends.failures import last_user_frame, quiet
+from d2lhybrid.backends.jax import device, private
+from d2lhybrid.backends.jax.explain import VERSION, calls_into_python, made
+from d2lhybrid.backends.jax.modules import callables_in, compiled_in, is_jit
+from d2lhybrid.backends.jax.stages import LAYOUT
+from d2lhybrid.backends.overhead import BEFORE_CALLS, BEFORE_SECONDS
+from d2lhybrid.backends.variant import Function
+from d2lhybrid.core.arguments import name_of
+from d2lhybrid.core.i18n import gettext as _, names
+from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
+
+apart = defaults.apart  # JAX keeps all programs in one cache
+limit_reached = defaults.limit_reached
+_LONGEST_REASON = 300  # letters: a static argument may be a model, whose text is long
+# What JAX says of a miss besides: which object and class it is, and the file.
+_DETAILS = r" id=\d+", r" defined at .*?:\d+$", r"<class '[^']*'> with pytree metadata "
+# What eager code may get without starting an operation: another view, or another type of keys.
+_FREE = LAYOUT | {"random_wrap", "random_unwrap"}
+_OURS = os.path.dirname(__file__) + os.sep
+
+
+def is_compiled(function: Function) -> bool:
+    """Was it, or something in it, compiled, or does it name ``jit`` itself?"""
+    return bool(_compiled_in(function)) or any(map(is_jit, callables_in(function)))
+
+
+def _compiled_in(function: Function) -> list[Any]:
+    """The compiled functions that it may call, be they compiled ahead of time."""
+    ahead = [part for part in callables_in(function) if isinstance(part, jax.stages.Compiled)]
+    return [*compiled_in(function), *ahead]
+
+
+def switched_off() -> str:
+    return "jax_disable_jit" if jax.config.jax_disable_jit else ""
+
+
+def hint(error: Exception) -> str:
+    """What to write if compiled code needs the value of an argument, or if an array is gone."""
+    if "deleted or donated" in str(error):
+        return _(
+            "An earlier call has donated this array, which deletes it. Compile the function "
+            "without donation, or let it make the arrays that it donates."
+        )
+    needs_value = jax.errors.ConcretizationTypeError, jax.errors.TracerIntegerConversionError
+    if not isinstance(error, needs_value):
+        return ""
+    text = _(
+        "JAX traces the code before there are values. If it needs the value of an argument that is "
+        "a Python number, make that argument static: {static}. An array can't be static: compute "
+        "what needs its value before the call."
+    )
+    if isinstance(error, jax.errors.TracerBoolConversionError):
+        text = _(
+            "JAX traces the code before there are values, so an array can't decide an if. Write "
+            "{where} or {cond}, or decide before the call. If an argument that is a Python number "
+            "decides, make it static: {static}."
+        )
+    codes = {"where": "jnp.where", "cond": "jax.lax.cond"}
+    return text.format(**codes, static='jax.jit(f, static_argnames="n")')
+
+
+# What a call compiles and runs
+
+
+class _Watch:
+    """The programs that a call runs, and those of the user's that it compiles."""
+
+    def __init__(self) -> None:
+        self.ran: list[bool] = []  # for each program, whether it is the user's
+        self.compiled: list[tuple[Any, Any]] = []  # jaxprs, and what JAX compiles for them
+        self.started = 0  # how many programs were run, but for those that we run for the user
+        self._running: Any = None  # the jaxpr of the last program, where it is known
+
+    def run(self, function: Any, jaxpr: Any, caller: FrameType) -> None:
+        """Note a program that is run."""
+        self.ran.append(_is_of_user(function, jaxpr))
+        self.started += not _is_started_by_us(caller)
+        self._running = jaxpr
+
+    def compile(self, jaxpr: Any, computation: Any) -> None:
+        """Note a program that is made, be it ahead of time."""
+        is_of_user = self.ran[-1] if jaxpr is self._running else _is_of_user(None, jaxpr)
+        if is_of_user and not device.is_waited_by(jaxpr):
+            self.compiled.append((jaxpr, computation))
+
+    def explanation(self) -> Explanation | None:
+        """What was compiled; None if nothing was."""
+        programs = [
+            (private.traced_name(jaxpr), jaxpr, executable)
+            for jaxpr, computation in self.compiled
+            if (executable := private.executable(computation)) is not None
+        ]
+        if not programs:
+            return None
+        in_python = [f for _name, jaxpr, _made in programs for f in calls_into_python(jaxpr.jaxpr)]
+        if self.started > len(programs):
+            text = _("Only parts of it are compiled: {names}. Python runs what lies between them.")
+            parts = names([*dict.fromkeys(name for name, *_rest in programs)])
+            in_python.insert(0, Finding(text.format(names=parts)))
+        return Explanation(
+            VERSION,
+            programs[0][0],
+            compilations=0,
+            graph_count=len(programs),
+            fallbacks=tuple(in_python),
+            recording=_Programs(programs),
+        )
+
+
+class _Programs(Recording):
+    """The graphs of programs, and how many operations eager code starts in their place at least."""
+
+    def __init__(self, programs: Sequence[tuple[str, Any, Any]]) -> None:
+        super().__init__(partial(made, programs))
+        self.eager_operations = sum(_eager_operations(jaxpr) for _name, jaxpr, _made in programs)
+
+
+def _eager_operations(closed: Any) -> int:
+    """The calls that a trace has recorded, without those that may only change a view.
+
+    What JAX inlines, such as the steps of ``jnp.var``, has one call in common. A function that it
+    compiled and doesn't inline is one equation.
+    """
+    working = [one for one in closed.jaxpr.eqns if one.primitive.name not in _FREE]
+    return len({id(one.source_info.traceback) for one in working})
+
+
+@contextmanager
+def first_call() -> Iterator[Callable[[], Explanation | None]]:
+    watch = _Watch()
+    with private.watched(watch.compile, watch.run):
+        yield watch.explanation
+
+
+def programs_run(run: Function) -> int | None:
+    """None if no program ran in this thread, be it one of an eager operation."""
+    watch = _Watch()
+    with private.watched(watch.compile, watch.run):
+        run()
+    return sum(watch.ran) if watch.ran else None
+
+
+def why_not_compiled(function: Function) -> str:
+    compiled = [*map(name_of, compiled_in(function))]
+    if not compiled:
+        return ""
+    text = _("This call doesn't reach what is compiled: {names}.")
+    return text.format(names=names([*dict.fromkeys(compiled)]))
+
+
+def _is_of_user(function: Any, jaxpr: Any) -> bool:
+    """Is a program one that the user has compiled, and not one that JAX compiles for itself?
+
+    Args:
+        function: what was compiled, or None if JAX doesn't tell, as for a gradient.
+        jaxpr: what was traced, or None if JAX doesn't tell, as for what is compiled ahead of time.
+    """
+    if function is None and jaxpr is not None:
+        return not private.traced_file(jaxpr).startswith(private.FOLDER)
+    return not private.is_compiled_by_jax(function)
+
+
+def _is_started_by_us(caller: FrameType) -> bool:
+    """Do we run it, as the copies of a model's weights when a way to train it is built?"""
+    frames = (frame for frame, _line in traceback.walk_stack(caller))
+    return any(frame.f_code.co_filename.startswith(_OURS) for frame in frames)
+
+
+# What a call costs before and without compiled code
+
+
+def seconds_before(run: Function) -> float | None:
+    """What a call of `run` does before its program, and what calling a program takes by itself.
+
+    The latter is what a program of the same arguments takes that computes nearly nothing. All are
+    the least of some calls. None if a call runs no program of the user's, or several.
+    """
+    called: list[tuple[float, Any]] = []  # when a program was started, and how to call it
+
+    def note(program: Any, args: Any, kwargs: Any) -> None:
+        if not private.is_compiled_by_jax(getattr(program, "_fun", None)):
+            called.append((perf_counter(), partial(program, *args, **kwargs)))
+
+    def seconds_until(function: Function) -> float:
+        """Of a call, until it has started its program."""
+        called.clear()
+        start = perf_counter()
+        device.wait_for(function())
+        return called[0][0] - start
+
+    with private.programs_heard(note):
+        device.wait_for(run())
+        if len(called) != 1:
+            return None
+        program = called[0][1]
+        smallest = partial(jax.jit(_plus_one, keep_unused=True), *program.args, **program.keywords)
+        device.wait_for(smallest())  # which compiles it
+        times: list[tuple[float, ...]] = []
+        end = perf_counter() + BEFORE_SECONDS
+        while len(times) < BEFORE_CALLS and (not times or perf_counter() < end):
+            times.append(tuple(map(seconds_until, (run, program, smallest))))
+    whole, alone, entering = (float(min(its)) for its in zip(*times, strict=True))
+    # The user's program may drop arguments that it doesn't use, so its call bounds the other.
+    return max(0.0, whole - alone) + min(entering, alone)
+
+
+def _plus_one(*args: Any, **kwargs: Any) -> Any:
+    """The first element plus 1."""
+    first, *_others = jax.tree.leaves((args, kwargs))
+    return first[(0,) * first.ndim] + 1
+
+
+def eager_operation() -> Callable[[], Any]:
+    return partial(jnp.sin, jnp.ones(1))
+
+
+def eager_operations(explanation: Explanation) -> int | None:
+    recording = explanation.recording
+    return recording.eager_operations if isinstance(recording, _Programs) else None
+
+
+# Why a call compiles again
+
+
+def compiled_again(run: Callable[[], Any]) -> Finding | None:
+    """JAX says why no earlier trace fits, and the program that it then compiles is ours to notice.
+
+    An eager operation that is compiled again has no such reason: its shape or an attribute of it,
+    such as the bounds of a slice, is new.
+    """
+    said: list[str] = []  # since the last compilation; of functions in a function last
+    with_reason: list[Finding] = []
+    without: list[Finding] = []
+
+    def note(jaxpr: Any, _computation: Any) -> None:
+        stack = traceback.extract_stack()
+        place = last_user_frame((frame.filename, frame.lineno or 0) for frame in stack)
+        if said:
+            with_reason.append(Finding(_reason(said[0]), *place))
+            said.clear()
+        else:
+            text = _("{program} was compiled again. JAX gives no reason.")
+            without.append(Finding(text.format(program=private.traced_name(jaxpr)), *place))
+
+    with private.cache_misses(said.append), private.watched(compile=note), quiet():
+        run()
+        for notes in (said, with_reason, without):
+            notes.clear()
+        run()
+    return next(iter([*with_reason, *without]), None)
+
+
+def _reason(message: str) -> str:
+    """What JAX says of a miss in one line, without the first, whose place the finding has.
+
+    >>> said = "TRACING CACHE MISS at f.py:7:4 (main):\\n  for f defined at f.py:3\\n"
+    >>> _reason(said + "  different input types:\\n  * at x, now f32[3] and before f32[2]")
+    'for f different input types: * at x, now f32[3] and before f32[2]'
+    """
+    _place, _newline, said = message.partition("\n")
+    said = re.sub("|".join(_DETAILS), "", said, flags=re.MULTILINE)
+    return textwrap.shorten(said, _LONGEST_REASON, placeholder=" …")

@@ -1,0 +1,97 @@
+"""Devices and tensors of MXNet."""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from traceback import walk_stack
+from typing import Any
+
+import mxnet
+from mxnet.gluon import HybridBlock
+
+from d2lhybrid.backends import defaults
+from d2lhybrid.backends.threads import threads_set
+from d2lhybrid.backends.tracing import tracing_text
+from d2lhybrid.core.errors import TracingError
+from d2lhybrid.core.host_array import HostArray
+
+accelerators = defaults.accelerators
+has_unfinished_work = defaults.has_unfinished_work
+is_started = defaults.is_started
+may_return_early = defaults.may_return_early
+peak_memory_bytes = defaults.peak_memory_bytes
+reset_peak_memory = defaults.reset_peak_memory
+start_clock = defaults.start_clock
+_TRACE = HybridBlock._get_graph.__code__
+
+
+def devices() -> list[str]:
+    return ["cpu", *(f"gpu({index})" for index in range(mxnet.context.num_gpus()))]
+
+
+def compute_on(device: str) -> float:
+    kind, _parenthesis, index = device.rstrip(")").partition("(")
+    ones = mxnet.nd.ones((2, 2), ctx=mxnet.Context(kind, int(index or 0)))
+    return float(mxnet.nd.dot(ones, ones).sum().asscalar())
+
+
+def synchronize() -> None:
+    if _is_tracing():
+        raise TracingError(tracing_text("MXNet"))
+    mxnet.nd.waitall()
+
+
+def wait_for(_output: Any) -> None:
+    synchronize()
+
+
+def thread_count() -> int | None:
+    return threads_set("OMP_NUM_THREADS")  # it does not tell what else it may use
+
+
+def is_tensor(obj: Any) -> bool:
+    return isinstance(obj, mxnet.nd.NDArray)
+
+
+def is_accelerated(tensor: Any) -> bool:
+    return bool(tensor.ctx.device_type == "gpu")
+
+
+def to_host(tensor: Any) -> HostArray:
+    return HostArray.of(tensor.asnumpy())
+
+
+def from_host(host_array: HostArray, options: Mapping[str, Any]) -> Any:
+    numpy_semantics = bool(options.get("numpy_semantics"))
+    with semantics(numpy_semantics):
+        make_tensor = mxnet.np.array if numpy_semantics else mxnet.nd.array
+        return make_tensor(host_array.array, dtype=host_array.array.dtype)
+
+
+def is_numpy(args: Sequence[Any]) -> bool:
+    """Are the arrays those of NumPy semantics (``mx.np``)?"""
+    return bool(args) and isinstance(args[0], mxnet.np.ndarray)
+
+
+def symbol_like(name: str, array: Any) -> Any:
+    """A symbol of that name, with the semantics of the array."""
+    symbol = mxnet.sym.var(name)
+    return symbol.as_np_ndarray() if is_numpy([array]) else symbol
+
+
+@contextmanager
+def semantics(numpy_semantics: bool) -> Iterator[None]:
+    """NumPy or classic semantics, whichever the caller has switched on at the moment."""
+    util = mxnet.util
+    # MXNet refuses to switch NumPy arrays on without NumPy shapes, or shapes off with arrays on.
+    with util.np_array(False), util.np_shape(numpy_semantics), util.np_array(numpy_semantics):
+        yield
+
+
+def _is_tracing() -> bool:
+    """Is this called while a HybridBlock builds its graph?
+
+    MXNet has no flag for that, so we look for its tracing function on the stack.
+    """
+    frames = walk_stack(sys._getframe())
+    return any(frame.f_code is _TRACE for frame, _line in frames)

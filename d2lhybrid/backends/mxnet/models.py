@@ -1,0 +1,26 @@
+"""Models of MXNet: how they are run."""
+
+from typing import Any
+
+from mxnet.gluon import Block, Parameter
+
+from d2lhybrid.backends import defaults
+from d2lhybrid.backends.mxnet.device import is_numpy, semantics
+from d2lhybrid.backends.mxnet.modules import bind_positional
+from d2lhybrid.backends.variant import Args, Function, Kwargs
+from d2lhybrid.core.output import silent
+
+donates = defaults.donates
+snapshot = defaults.snapshot
+warnings = defaults.warnings
+
+
+def classes() -> tuple[tuple[type, ...], tuple[type, ...]]:
+    return (Block,), (Parameter,)
+
+
+def infer(model: Function, args: Args, kwargs: Kwargs) -> Any:
+    if isinstance(model, Block):
+        args, kwargs = bind_positional(model, args, kwargs), {}
+    with semantics(is_numpy(args)), silent():
+        return model(*args, **kwargs)

@@ -1,0 +1,136 @@
+"""Blocks of Gluon: which of them are compiled, how their arguments are passed, and their copies."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from inspect import signature
+from typing import Any
+
+from mxnet.gluon import Block, HybridBlock, SymbolBlock
+
+from d2lhybrid.backends.callables import callables_in
+from d2lhybrid.backends.copies import copied
+from d2lhybrid.backends.variant import Args, Function, Kwargs
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.graphs.explanation import Finding
+
+
+def can_be_graph(block: Any) -> bool:
+    """Does ``hybridize()`` make a graph of it? Not if it has a forward pass of its own."""
+    keeps_forward = type(block).forward is HybridBlock.forward
+    return keeps_forward or isinstance(block, SymbolBlock)
+
+
+def is_graph(block: Any) -> bool:
+    """Is a call of it a call of its graph?"""
+    return can_be_graph(block) and (block._active or isinstance(block, SymbolBlock))
+
+
+def called_by(function: Function) -> list[Any]:
+    """The block itself, or the blocks that a function may call; not those that are in them."""
+    found = callables_in(function, lambda thing: () if isinstance(thing, Block) else None)
+    return [each for each in found if isinstance(each, Block)]
+
+
+def blocks_in(function: Function) -> list[Any]:
+    """These, and all that are in them."""
+    blocks: list[Any] = []
+    for block in called_by(function):
+        block.apply(blocks.append)
+    return each_once(blocks)
+
+
+def down_to(function: Function, is_outermost: Callable[[Any], bool]) -> list[Any]:
+    """The blocks that a call enters, down to the outermost ones of a kind, which are among them."""
+
+    def entered(block: Any) -> Iterator[Any]:
+        yield block
+        if not is_outermost(block):
+            for child in block._children.values():
+                yield from entered(child)
+
+    return each_once(inner for block in called_by(function) for inner in entered(block))
+
+
+def each_once(blocks: Iterable[Any]) -> list[Any]:
+    """The same blocks, each at its first place."""
+    return list({id(block): block for block in blocks}.values())
+
+
+def is_hybridized(function: Function) -> bool:
+    """As ``is_compiled``; or did ``hybridize()`` reach a block of which it could make no graph?"""
+    return any(is_graph(block) or getattr(block, "_active", False) for block in blocks_in(function))
+
+
+def is_compiled(function: Function) -> bool:
+    """Is it a hybridized block, or does it hold or name one?"""
+    return any(map(is_graph, blocks_in(function)))
+
+
+def place(block: Any) -> Finding:
+    """Where the Python code of a block stands."""
+    kind = type(block)
+    if can_be_graph(block):
+        code, text = kind.hybrid_forward.__code__, _("{block} isn't hybridized")
+        return Finding(text.format(block=kind.__name__), code.co_filename, code.co_firstlineno)
+    code, base = kind.forward.__code__, "Block"
+    if isinstance(block, HybridBlock):
+        base = "HybridBlock"
+    return Finding(f"{kind.__name__}({base}).forward", code.co_filename, code.co_firstlineno)
+
+
+@contextmanager
+def eagerly(function: Function) -> Iterator[None]:
+    """Run no graph of the blocks in it, in the block; those of a SymbolBlock have no other code."""
+    active = [block for block in blocks_in(function) if getattr(block, "_active", False)]
+    for block in active:
+        block._active = False
+    try:
+        yield
+    finally:
+        for block in active:
+            block._active = True
+
+
+def bind_positional(block: Any, args: Args, kwargs: Kwargs) -> Args:
+    """All the arguments of a block by position, because Gluon takes no keyword arguments.
+
+    Raises:
+        TypeError: they do not fit the block's forward.
+    """
+    return (*args, *keywords_in_order(block, args, kwargs).values())
+
+
+def keywords_in_order(block: Any, args: Args, kwargs: Kwargs) -> Kwargs:
+    """What has to follow `args`, by name and in order: `kwargs`, and defaults between them.
+
+    Defaults behind the last of `kwargs` are left out, because a compiled block takes no number in
+    place of an array.
+
+    Raises:
+        TypeError: they do not fit the block's forward.
+    """
+    if not kwargs:
+        return {}
+    forward = block.forward
+    if type(block).forward is HybridBlock.forward:
+        forward = partial(block.hybrid_forward, None)  # whose first parameter is the module F
+    bound = signature(forward).bind_partial(*args, **kwargs)
+    bound.apply_defaults()
+    names = list(bound.arguments)
+    last = max(position for position, name in enumerate(names) if name in kwargs)
+    return {name: bound.arguments[name] for name in names[len(args) : last + 1]}
+
+
+def clone_sharing_parameters(net: Any, active: bool = True, **options: Any) -> Any:
+    """A copy that shares its parameters with `net`, and is hybridized independently of it."""
+    shared = {id(parameter): parameter for parameter in net.collect_params().values()}
+    clone = copied(net, shared | without_graphs(net))
+    clone.hybridize(active, **options)
+    return clone
+
+
+def without_graphs(net: Any) -> dict[int, Any]:
+    """What a deep copy of the block has to leave out, by id: its graphs, which can't be copied."""
+    graphs = [getattr(block, "_cached_op", None) for block in blocks_in(net)]
+    return {id(graph): None for graph in graphs if graph}

@@ -1,0 +1,203 @@
+"""What Gluon compiles in a call, and why again: MXNet doesn't report it, so calls are watched."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from operator import neg
+from time import perf_counter
+from traceback import walk_stack
+from typing import Any
+
+import mxnet as mx
+from mxnet.gluon import Block, HybridBlock
+
+from d2lhybrid.backends import defaults
+from d2lhybrid.backends.failures import last_user_frame
+from d2lhybrid.backends.hooks import hooked
+from d2lhybrid.backends.mxnet import modules
+from d2lhybrid.backends.mxnet.device import semantics
+from d2lhybrid.backends.mxnet.stages import VERSION, RecordedBlock, graphs_of, record
+from d2lhybrid.backends.mxnet.variants import PLAIN_BLOCK
+from d2lhybrid.backends.overhead import least_until
+from d2lhybrid.backends.variant import Args, Function, Kwargs
+from d2lhybrid.core.arguments import name_of
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
+
+eager_operations = defaults.eager_operations
+hint = defaults.hint
+is_compiled = modules.is_hybridized
+limit_reached = defaults.limit_reached
+switched_off = defaults.switched_off
+Place = tuple[str, int]  # a file and a line of it
+# The attributes in which a block holds its graph.
+_GRAPH = {"_cached_graph", "_cached_op", "_cached_op_args", "_in_format", "_out_format"}
+
+
+@dataclass
+class Call:
+    """What happens to Gluon's blocks in a call.
+
+    ``made`` are new blocks. ``compiled`` and ``cleared`` (which removes a graph) hold each block
+    with the line of the user's code, ``recorded`` what was compiled, by the block's id. ``called``
+    are the blocks whose graphs ran, each time that they did, ``in_python`` those that ran as Python
+    code.
+    """
+
+    made: list[Any] = field(default_factory=list)
+    compiled: list[tuple[Any, Place]] = field(default_factory=list)
+    recorded: dict[int, RecordedBlock] = field(default_factory=dict)
+    cleared: list[tuple[Any, Place]] = field(default_factory=list)
+    called: list[Any] = field(default_factory=list)
+    in_python: list[Any] = field(default_factory=list)
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Note what happens in the block."""
+        with (
+            hooked(HybridBlock, "__init__", self._note_made),
+            hooked(HybridBlock, "_build_cache", self._note_compiled),
+            hooked(HybridBlock, "_clear_cached_op", self._note_cleared),
+            hooked(HybridBlock, "_call_cached_op", self._note_called),
+            hooked(Block, "__call__", self._note_entered),
+        ):
+            yield
+
+    def _note_made(self, block: Any, *_args: Any, **_kwargs: Any) -> None:
+        self.made.append(block)
+
+    def _note_compiled(self, block: Any, *given: Any) -> None:
+        self.compiled.append((block, _users_line()))
+        self.recorded[id(block)] = record(block, given)  # a library may rewrite it afterwards
+
+    def _note_cleared(self, block: Any) -> None:
+        if getattr(block, "_cached_op", None) is not None:  # else it has nothing to lose
+            self.cleared.append((block, _users_line()))
+
+    def _note_called(self, block: Any, *_given: Any) -> None:
+        self.called.append(block)
+
+    def _note_entered(self, block: Any, *given: Any) -> None:
+        """With symbols, a block is called for the graph of one that it is in."""
+        is_recorded = any(isinstance(one, mx.sym.Symbol) for one in given)
+        if not (is_recorded or modules.is_graph(block)):
+            self.in_python.append(block)
+
+    def explanation(self) -> Explanation | None:
+        """What was compiled and called; None if nothing was."""
+        called, recorded = modules.each_once(self.called), self.recorded
+        blocks = [recorded[id(block)] for block in called if id(block) in recorded]
+        if not blocks:
+            return None
+        is_known = len(blocks) == len(called)
+        return Explanation(
+            VERSION,
+            name_of(called[0]),
+            len(self.compiled),
+            graph_count=len(called),
+            fallbacks=tuple(map(modules.place, modules.each_once(self.in_python))),
+            recording=Recording(partial(graphs_of, blocks)) if is_known else None,
+        )
+
+
+def _users_line() -> Place:
+    """The innermost line of the user's code that runs now, in the call that is watched."""
+    lines: list[Place] = []
+    for frame, line in walk_stack(sys._getframe()):
+        if frame.f_code is _watch.__code__:
+            break
+        lines.insert(0, (frame.f_code.co_filename, line))
+    return last_user_frame(lines)
+
+
+def _watch(run: Function) -> Call:
+    """Call `run` once, watched."""
+    call = Call()
+    with call.watched():
+        run()
+    return call
+
+
+@contextmanager
+def first_call() -> Iterator[Callable[[], Explanation | None]]:
+    """As ``WhyModule.first_call`` says."""
+    call = Call()
+    with call.watched():
+        yield call.explanation
+
+
+def programs_run(run: Function) -> int:
+    """How many graphs of Gluon run in a call?"""
+    return len(_watch(run).called)
+
+
+def why_not_compiled(function: Any) -> str:
+    """A sentence; empty if there is no block in the function, or if none was hybridized."""
+    blocks = modules.blocks_in(function)
+    if blocks and not any(isinstance(block, HybridBlock) for block in blocks):
+        text = _("hybridize() passes {block} by: {reason}.")
+        return text.format(block=name_of(blocks[0]), reason=_(PLAIN_BLOCK))
+    for block in blocks:
+        if getattr(block, "_active", False) and not modules.can_be_graph(block):
+            text = _(
+                "{block} defines forward, so hybridize() makes no graph of it. Define "
+                "hybrid_forward in its place."
+            )
+            return text.format(block=name_of(block))
+    for block in filter(modules.is_graph, modules.down_to(function, modules.is_graph)):
+        text = _("A call never reaches {block}, which is hybridized.")
+        return text.format(block=name_of(block))
+    return ""
+
+
+def eager_operation() -> Callable[[], Any]:
+    with semantics(False):
+        return partial(neg, mx.nd.ones(1))
+
+
+def seconds_before(run: Function) -> float | None:
+    """Seconds from the beginning of a call to that of its first graph, as a median."""
+    begun: list[float] = []
+    with hooked(mx.nd.CachedOp, "__call__", lambda *_given: begun.append(perf_counter())):
+        return least_until(begun, run, mx.nd.waitall)
+
+
+def compiled_again(run: Callable[[], Any]) -> Finding | None:
+    """Why the second of two calls compiles a block, and the line that makes it do so."""
+    first, second = _watch(run), _watch(run)
+    if not second.compiled:
+        return None
+    block, place = second.compiled[0]
+    text = _("{block} is compiled again in each call")
+    if any(block is made for made in second.made):
+        text = _("each call creates a new {block}, so its graph is compiled again")
+    for other, line in (*first.cleared, *second.cleared):
+        if other is block:
+            text, place = _("this line removes the graph of {block}, which is compiled again"), line
+    return Finding(text.format(block=name_of(block)), *place)
+
+
+def apart(_model: Function, _args: Args, _kwargs: Kwargs) -> AbstractContextManager[object]:
+    return graphs_put_back()
+
+
+@contextmanager
+def graphs_put_back() -> Iterator[None]:
+    """Give every block, after this one, the graph that it had before it, or none if it had none."""
+    before: dict[int, tuple[Any, dict[str, Any]]] = {}
+
+    def note(block: Any, *_given: Any) -> None:
+        held = {name: value for name, value in vars(block).items() if name in _GRAPH}
+        before.setdefault(id(block), (block, held))
+
+    try:
+        with (
+            hooked(HybridBlock, "_build_cache", note),
+            hooked(HybridBlock, "_clear_cached_op", note),
+        ):
+            yield
+    finally:
+        for block, held in before.values():
+            vars(block).update(held)

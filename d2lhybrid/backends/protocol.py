@@ -1,0 +1,296 @@
+"""What the modules in a framework's folder define.
+
+The folders have modules of the same names, and in each module stand functions of the same names
+(the backends of Keras are such modules). ``compare`` needs three of them, in which a framework that
+computes on the CPU alone writes a dozen functions:
+
+- ``device.py``: devices and tensors,
+- ``models.py``: running a model, and what that changes,
+- ``variants.py``: the ways to run a model.
+
+The others a folder may lack: ``compiler.py``, ``training.py``, ``explain.py``, ``formats.py``,
+``travel.py`` and ``why.py``. What a module can't do, it takes from ``defaults`` by name, as in
+``peak_memory_bytes = defaults.peak_memory_bytes``. At the end of a folder's ``__init__.py`` stand
+its modules as ``Modules``, so that mypy holds each against its protocol.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from d2lhybrid.backends.layers import Layer
+from d2lhybrid.backends.variant import Args, Function, Kwargs, VariantsByName
+from d2lhybrid.core.host_array import HostArray
+from d2lhybrid.graphs.explanation import Explanation, Finding
+from d2lhybrid.graphs.graph import Graph
+
+# What `compare` needs
+
+
+class DeviceModule(Protocol):
+    """``device.py``: its devices and tensors. What stands behind ``from_host`` has a default."""
+
+    def devices(self) -> list[str]:
+        """The devices that it can compute on, the CPU first, as the framework writes them."""
+
+    def compute_on(self, device: str, /) -> float:
+        """Multiply two 2x2 matrices of ones on `device` and add up the product: 8.0."""
+
+    def synchronize(self) -> None:
+        """Wait until every device has finished the work it was given.
+
+        A device that has done nothing yet is left alone: waking it takes seconds and memory.
+
+        Raises:
+            TracingError: a graph is being traced, so there is no work to wait for.
+        """
+
+    def wait_for(self, output: Any, /) -> None:
+        """Wait for the output of a call, and for what the same thread gave its device before.
+
+        Code that uses the output waits like this. ``synchronize`` knows no output, and may take
+        longer. The time of this call is part of what is measured.
+        """
+
+    def is_tensor(self, obj: Any, /) -> bool:
+        """Is it a tensor of this framework, one that ``to_host`` can copy?"""
+
+    def is_accelerated(self, tensor: Any, /) -> bool:
+        """Does the tensor come from an accelerator, not from the CPU?"""
+
+    def to_host(self, tensor: Any, /) -> HostArray:
+        """A copy of a tensor outside the framework."""
+
+    def from_host(self, host_array: HostArray, options: Mapping[str, Any], /) -> Any:
+        """The tensor inside the framework, on the device that `options` name."""
+
+    def may_return_early(self, tensor: Any, /) -> bool:
+        """May a call return this tensor before it is computed?"""
+
+    def has_unfinished_work(self) -> bool | None:
+        """Is there work left that ``wait_for`` did not wait for?
+
+        It finds all work whose output somebody still holds, or it is None: not known.
+        """
+
+    def start_clock(self) -> Callable[[], float] | None:
+        """Mark the beginning of a stretch of device work; None where there is no accelerator.
+
+        What it returns waits for the device, and gives the device's seconds since then.
+        """
+
+    def reset_peak_memory(self) -> None:
+        """Begin a new record of peak device memory."""
+
+    def peak_memory_bytes(self) -> int | None:
+        """Peak device memory since the reset, over all devices; None where it is not known."""
+
+    def is_started(self) -> bool | None:
+        """Has this process, or the one that forked it, started what it computes with?
+
+        Threads that it started don't survive a fork. None if it doesn't tell, and they do.
+        """
+
+    def thread_count(self) -> int | None:
+        """How many threads one operation may use; None where the framework does not tell."""
+
+    def accelerators(self) -> list[str]:
+        """The models of the accelerators that it has used, such as 'NVIDIA H200'."""
+
+
+class ModelsModule(Protocol):
+    """``models.py``: running a model. All but ``infer`` has a default."""
+
+    def infer(self, model: Function, args: Args, kwargs: Kwargs, /) -> Any:
+        """Run the model for inference, without dropout or gradients; what it returns."""
+
+    def classes(self) -> tuple[tuple[type, ...], tuple[type, ...]]:
+        """The classes of what models are made of: modules, and the weights that a call may create.
+
+        Every verb puts back the attributes of modules.
+        """
+
+    def snapshot(self, parts: Sequence[Any], /) -> Iterable[Callable[[], Any]]:
+        """Functions that put back what running models changes beside output and attributes.
+
+        That is the framework's random state, where it can be read, and the numbers that the models
+        made of these parts count or average in, such as running means.
+        """
+
+    def warnings(self, model: Function, args: Args, kwargs: Kwargs, /) -> Iterable[str]:
+        """Sentences for a reader who measures this call as inference, if it is something else.
+
+        So it is if layers act as in training, or if each call copies an argument to another device.
+        """
+
+    def donates(self, function: Function, /) -> bool:
+        """Does a call of it delete arguments, whose memory its result gets?"""
+
+
+class VariantsModule(Protocol):
+    """``variants.py``: the ways to run a model."""
+
+    def variants(
+        self, model: Any, args: Args, kwargs: Kwargs, include_expert: bool, options: Kwargs, /
+    ) -> VariantsByName:
+        """Each way to run the model on these arguments, by name.
+
+        Args:
+            model: the model, or a function of its tensors.
+            args, kwargs: what it is called with.
+            include_expert: also the ways for experts.
+            options: for the framework's compiler.
+
+        Raises:
+            ArgumentError: the compiler has no such option.
+        """
+
+    def dense_layers(self, model: Any, /) -> list[Layer] | None:
+        """The model as a chain of dense layers; None if it is anything else."""
+
+
+# What a framework may lack
+
+
+class CompilerModule(Protocol):
+    """``compiler.py``: its compilers, and what they keep on the disk."""
+
+    def start(self, function: Function, /) -> tuple[str, float | None]:
+        """Start the compiler that this function needs, as the first to use it would have to.
+
+        Returns:
+            The compiler's name, "" if it needs none, and the seconds that its start took in this
+            process, however long ago that was; None if nobody timed it, because other code had
+            started it.
+        """
+
+    def programs_compiled(self) -> int | None:
+        """How many programs its compilers have made in this process so far; None if it isn't known.
+
+        It is asked before and after each turn of a measurement, so it takes a microsecond.
+        """
+
+    def disk_cache_hits(self) -> int:
+        """How many programs its compilers have found on the disk in this process so far."""
+
+    def use_disk_cache(self, folder: Path, /) -> None:
+        """Keep programs in this folder from now on, and find none that was compiled before."""
+
+
+class TrainingModule(Protocol):
+    """``training.py``: the ways to train a model."""
+
+    def training(
+        self, model: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, target: Any, /
+    ) -> VariantsByName:
+        """Each way to train the model by one step, by name.
+
+        Raises:
+            ArgumentError: this is no model or no optimizer of the framework.
+        """
+
+
+class ExplainModule(Protocol):
+    """``explain.py``: what its compiler makes of a model."""
+
+    def explain(self, model: Any, args: Args, kwargs: Kwargs, /) -> Explanation:
+        """What the framework's compiler makes of a call."""
+
+    def graphs(self, model: Any, args: Args, kwargs: Kwargs, /) -> Sequence[Graph]:
+        """The graphs that a call takes."""
+
+
+class TravelModule(Protocol):
+    """``travel.py``: how its objects and settings reach a fresh process."""
+
+    def settings(self) -> Mapping[str, Any]:
+        """What the user has set in this process for all that it computes, as plain data."""
+
+    def apply_settings(self, settings: Mapping[str, Any], /) -> None:
+        """Set in this process what ``settings`` of another has returned."""
+
+    def reduce(self, obj: Any, /) -> Any:
+        """How a fresh process makes the object again, as ``__reduce__`` says it.
+
+        NotImplemented for whatever travels as it is, which is called for each part of it.
+        """
+
+
+class WhyModule(Protocol):
+    """``why.py``: why a call takes the time that it takes, which ``d2lhybrid.why`` asks."""
+
+    def is_compiled(self, function: Function, /) -> bool:
+        """Was this compiled, or something in it that it calls, as far as one can see?"""
+
+    def switched_off(self) -> str:
+        """The setting, as code, with which the user has switched the compiler off; or nothing."""
+
+    def hint(self, error: Exception, /) -> str:
+        """What to do about an error that a call of the user's has raised; often nothing."""
+
+    def first_call(self) -> AbstractContextManager[Callable[[], Explanation | None]]:
+        """A block around the first call of something.
+
+        It gives a function that says, after the block, what the call compiled, or None if it
+        compiled nothing. The graphs are made of what the call has compiled; nothing is compiled
+        again for them.
+        """
+
+    def programs_run(self, run: Function, /) -> int | None:
+        """Call `run` once. How many compiled programs did it run? None if that isn't known.
+
+        The programs that a framework compiles of eager code, operation by operation, don't count.
+        """
+
+    def why_not_compiled(self, function: Function, /) -> str:
+        """Why a call of this runs no compiled program, as a sentence; empty if that isn't known."""
+
+    def limit_reached(self, function: Function, /) -> str:
+        """Which code of this is compiled no more often, as a sentence; empty if there is none."""
+
+    def compiled_again(self, run: Callable[[], Any], /) -> Finding | None:
+        """Call `run` twice. Why the second call compiled a program, in the framework's own words.
+
+        With the place in the user's code, and what differs from the nearest earlier program, where
+        the framework tells. None if nothing was compiled.
+        """
+
+    def apart(
+        self, model: Function, args: Args, kwargs: Kwargs, /
+    ) -> AbstractContextManager[object] | None:
+        """A block for calls of the model that leave no trace in what the user has compiled.
+
+        In it, this thread runs programs made anew in place of the user's, and after it, whatever
+        these calls change has the value that it had before, also where only a function around the
+        model holds it. None if the framework has no such block, or no use for it with this model.
+        """
+
+    def seconds_before(self, run: Function, /) -> float | None:
+        """What a call of `run` spends before compiled code begins, converting arguments included.
+
+        None if that isn't known.
+        """
+
+    def eager_operation(self) -> Callable[[], Any] | None:
+        """The quickest operation of eager mode, on one element, to be called without waiting."""
+
+    def eager_operations(self, explanation: Explanation, /) -> int | None:
+        """How many operations an eager call starts at least for what was recorded."""
+
+
+Modules = tuple[
+    DeviceModule,
+    ModelsModule,
+    VariantsModule,
+    CompilerModule,
+    TrainingModule,
+    ExplainModule,
+    TravelModule,
+    WhyModule,
+]
+
+if TYPE_CHECKING:
+    from d2lhybrid.backends import defaults
+
+    _DEFAULTS: tuple[CompilerModule, TravelModule, WhyModule] = (defaults, defaults, defaults)

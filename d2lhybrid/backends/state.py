@@ -1,0 +1,195 @@
+"""What running a model changes beside its output, and how it is put back."""
+
+import random
+import sys
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from inspect import isfunction
+from operator import is_
+from typing import Any
+
+import numpy as np
+
+from d2lhybrid.backends import find_framework, loaded, require_threads
+from d2lhybrid.backends.failures import is_users
+from d2lhybrid.backends.variant import models_of
+from d2lhybrid.core.arguments import FORWARD, name_of
+from d2lhybrid.core.closures import named_in
+
+_CONTAINERS = (OrderedDict, dict, list, tuple, set, deque)
+
+
+@contextmanager
+def preserved(*things: Any) -> Iterator[None]:
+    """A block that leaves models among `things`, and random numbers, as they were.
+
+    Of a model that is what running it changes, such as running means and attributes. A training
+    step, or a function that closes over a model, is no model: what it changes stays changed. So do
+    the weights that a layer creates at its first call.
+    """
+    with _random_numbers(), ExitStack() as after:  # first, for an import may draw some
+        models = _models_in(things)
+        require_threads(find_framework(*models))
+        attributes = _Attributes(models)
+        for framework in loaded():
+            for restore in framework.models.snapshot(attributes.parts):
+                after.callback(restore)
+        after.callback(attributes.put_back)
+        yield
+
+
+def _models_in(things: Sequence[Any]) -> list[Any]:
+    """The things, and what is inside mappings, variants, calls and the methods of a model."""
+    seen: dict[int, Any] = {}
+    to_visit = [*things]
+    for thing in to_visit:  # which grows by what is inside
+        if id(thing) in seen:
+            continue
+        seen[id(thing)] = thing
+        to_visit += models_of(thing)
+        if isinstance(thing, Mapping):
+            to_visit += thing.values()
+        elif hasattr(type(thing), "__self__") and getattr(thing, "__name__", "") in FORWARD:
+            to_visit.append(thing.__self__)
+    return [*seen.values()]
+
+
+def leaving_attributes(run: Callable[..., Any], model: Any) -> Callable[..., Any]:
+    """The function, each call of which puts back the attributes of the model that it calls.
+
+    So a trace of it leaves none of its tensors in the model.
+    """
+    kept = kept_attributes(model)
+
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        with kept:
+            return run(*args, **kwargs)
+
+    forward.__name__ = name_of(run)
+    return forward
+
+
+class kept_attributes(AbstractContextManager[None]):
+    """Put back, after the block, the attributes of models and of what they are made of."""
+
+    # A class, whose blocks AutoGraph leaves alone; it would rewrite a generator.
+
+    def __init__(self, *models: Any) -> None:
+        self._models = [each for model in models for each in _owners(model)]
+        self._blocks: list[_Attributes] = []
+
+    def __enter__(self) -> None:
+        self._blocks.append(_Attributes(self._models))
+
+    def __exit__(self, *_error: object) -> None:
+        self._blocks.pop().put_back()
+
+
+def _owners(model: Any) -> list[Any]:
+    """What a call may change: the model, that of a method or wrapper, what a function names."""
+    named = named_in(model) if isfunction(model) else ()
+    return [model, getattr(model, "__self__", None), getattr(model, "__wrapped__", None), *named]
+
+
+class _Attributes:
+    """The attributes of models as they are now, and of their parts.
+
+    A part is a module or a weight inside, or an object of a user's class that can be called.
+    """
+
+    def __init__(self, models: Iterable[Any]) -> None:
+        known = [framework.models.classes() for framework in loaded()]
+        self._modules = tuple(cls for modules, _weights in known for cls in modules)
+        self._weights = tuple(cls for _modules, weights in known for cls in weights)
+        self._roles: dict[type, str] = {}
+        self._models = [model for model in models if not isinstance(model, _CONTAINERS)]
+        found, containers = self._inside()
+        self.parts = [*found.values()]
+        self._kinds = [*map(type, self.parts)]
+        self._held = [(one, {**one} if isinstance(one, dict) else [*one]) for one in containers]
+
+    def put_back(self) -> None:
+        """Put back the attributes, and what lists, dicts and sets in them hold.
+
+        If a call has given the model weights or modules meanwhile, its attributes stay as the call
+        left them, because half a layer is none. Only tensors of a trace, which is over, go then.
+        """
+        is_new = self._inside()[0].keys() - map(id, self.parts)
+        is_built = is_new or self._kinds != [*map(type, self.parts)]
+        for container, before in reversed(self._held):  # what is inside of a wrapper first
+            if is_built and isinstance(container, dict):
+                for key in [key for key, value in container.items() if self._is_traced(value)]:
+                    del container[key]
+                    container.update({key: before[key]} if key in before else {})
+            elif not is_built and not _are_same(container, before):
+                _fill(container, before)
+
+    def _inside(self) -> tuple[dict[int, Any], list[Any]]:
+        """The parts by id, and the containers of what they hold."""
+        parts: dict[int, Any] = {}
+        containers: dict[int, Any] = {}
+        to_visit = [*self._models]
+        for thing in to_visit:  # which grows by what is inside
+            if id(thing) in parts or id(thing) in containers:
+                continue
+            if isinstance(thing, _CONTAINERS):
+                containers[id(thing)] = thing
+                # No +=, which a list of TensorFlow's takes over.
+                to_visit.extend(thing.values() if isinstance(thing, dict) else thing)
+                to_visit.append(getattr(thing, "__dict__", None))
+                if not issubclass(type(thing), _CONTAINERS):  # TensorFlow's stand for a dict
+                    to_visit.append(getattr(thing, "__wrapped__", None))
+            elif role := self._role(thing):
+                parts[id(thing)] = thing
+                if role == "module":
+                    to_visit.append(getattr(thing, "__dict__", None))
+        return parts, [*containers.values()]
+
+    def _role(self, thing: Any) -> str:
+        cls = type(thing)
+        if cls not in self._roles:
+            file = getattr(sys.modules.get(cls.__module__), "__file__", None) or ""
+            is_own = callable(thing) and cls.__module__ != "builtins" and is_users(file)
+            is_module = is_own or isinstance(thing, self._modules)
+            is_weight = isinstance(thing, self._weights)
+            self._roles[cls] = "module" if is_module else "weight" if is_weight else ""
+        return self._roles[cls]
+
+    def _is_traced(self, value: Any) -> bool:
+        """Is it a tensor without numbers? Weights may get theirs later."""
+        if self._role(value) != "weight":
+            for framework in loaded():
+                if framework.device.is_tensor(value):
+                    try:
+                        framework.device.to_host(value)
+                    except Exception:
+                        return True
+        return False
+
+
+def _are_same(container: Any, before: Any) -> bool:
+    """Does a container hold the same objects, in the same order?"""
+    now, then = (
+        [*each, *each.values()] if isinstance(each, dict) else [*each]
+        for each in (container, before)
+    )
+    return len(now) == len(then) and all(map(is_, now, then))
+
+
+def _fill(container: Any, before: Any) -> None:
+    """Let a container hold this again, without what a framework's subclass does at each change."""
+    own: Any = next(cls for cls in type(container).__mro__ if cls in _CONTAINERS)
+    own.clear(container)
+    (own.extend if hasattr(own, "extend") else own.update)(container, before)
+
+
+@contextmanager
+def _random_numbers() -> Iterator[None]:
+    """Put back what Python and NumPy draw random numbers from."""
+    of_python, of_numpy = random.getstate(), np.random.get_state(legacy=False)
+    try:
+        yield
+    finally:
+        random.setstate(of_python)
+        np.random.set_state(of_numpy)

@@ -1,0 +1,16 @@
+"""The traces that TensorFlow has made."""
+
+from d2lhybrid.backends import defaults
+from d2lhybrid.backends.tensorflow import why
+
+disk_cache_hits = defaults.disk_cache_hits
+start = defaults.start
+use_disk_cache = defaults.use_disk_cache
+
+
+def programs_compiled() -> int | None:
+    """The traces since this was first asked.
+
+    XLA may compile one of them many times, which no counter shows.
+    """
+    return why.traces_made()

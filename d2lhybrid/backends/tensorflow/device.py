@@ -1,0 +1,90 @@
+"""Devices and tensors of TensorFlow."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import tensorflow as tf
+
+from d2lhybrid.backends import defaults
+from d2lhybrid.backends.tensorflow import private
+from d2lhybrid.backends.threads import threads_set
+from d2lhybrid.backends.tracing import tracing_text
+from d2lhybrid.core.errors import TracingError
+from d2lhybrid.core.host_array import HostArray
+
+has_unfinished_work = defaults.has_unfinished_work
+is_started = private.is_started
+start_clock = defaults.start_clock
+
+
+def devices() -> list[str]:
+    return [device.name for device in tf.config.list_logical_devices()]
+
+
+def compute_on(device: str) -> float:
+    with tf.device(device):
+        ones = tf.ones((2, 2))
+        return float(tf.reduce_sum(ones @ ones))
+
+
+def synchronize() -> None:
+    if tf.inside_function():
+        raise TracingError(tracing_text("TensorFlow"))
+    if tf.executing_eagerly() and is_started():
+        tf.test.experimental.sync_devices()
+
+
+def wait_for(_output: Any) -> None:
+    synchronize()
+
+
+def may_return_early(tensor: Any) -> bool:
+    synchronous = tf.config.experimental.get_synchronous_execution()
+    return not synchronous or is_accelerated(tensor)
+
+
+def reset_peak_memory() -> None:
+    for gpu in _gpus():
+        tf.config.experimental.reset_memory_stats(gpu)
+
+
+def peak_memory_bytes() -> int | None:
+    peaks = [tf.config.experimental.get_memory_info(gpu)["peak"] for gpu in _gpus()]
+    return sum(peaks) if peaks else None
+
+
+def thread_count() -> int | None:
+    by_code = tf.config.threading.get_intra_op_parallelism_threads()  # 0: none was set
+    return by_code or threads_set("TF_NUM_INTRAOP_THREADS")  # None: all cores
+
+
+def accelerators() -> list[str]:
+    physical_devices = tf.config.list_physical_devices("GPU") if _gpus() else []
+    details = map(tf.config.experimental.get_device_details, physical_devices)
+    return [str(detail.get("device_name", "GPU")) for detail in details]
+
+
+def is_tensor(obj: Any) -> bool:
+    return tf.is_tensor(obj) or isinstance(obj, tf.Variable)
+
+
+def is_accelerated(tensor: Any) -> bool:
+    return "GPU" in str(getattr(tensor, "device", ""))
+
+
+def to_host(tensor: Any) -> HostArray:
+    if isinstance(tensor, tf.SparseTensor):
+        tensor = tf.sparse.to_dense(tensor, validate_indices=False)
+    elif isinstance(tensor, tf.RaggedTensor):
+        tensor = tensor.to_tensor()
+    return HostArray.of(tf.convert_to_tensor(tensor).numpy().copy())
+
+
+def from_host(host_array: HostArray, options: Mapping[str, Any]) -> Any:
+    tensor = tf.constant(host_array.array)
+    return tf.bitcast(tensor, tf.bfloat16) if host_array.dtype == "bfloat16" else tensor
+
+
+def _gpus() -> list[str]:
+    """The names of those that TensorFlow has set up; to ask before it has would wake them."""
+    return [device.name for device in tf.config.list_logical_devices("GPU")] if is_started() else []

@@ -1,0 +1,70 @@
+"""Models of TensorFlow: how they are run, and what that changes."""
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack, suppress
+from typing import Any
+
+import tensorflow as tf
+
+from d2lhybrid.backends import defaults
+from d2lhybrid.backends.cautions import called_for_training, on_other_devices
+from d2lhybrid.backends.failures import quiet
+from d2lhybrid.backends.state import leaving_attributes
+from d2lhybrid.backends.tensorflow import private
+from d2lhybrid.backends.tensorflow.modules import MODULES, SEEDS, VARIABLES, inference, put_back
+from d2lhybrid.backends.variant import Args, Function, Kwargs
+
+donates = defaults.donates
+
+
+def classes() -> tuple[tuple[type, ...], tuple[type, ...]]:
+    return (*MODULES, SEEDS), VARIABLES
+
+
+def snapshot(parts: Sequence[Any]) -> Iterable[Callable[[], Any]]:
+    """All variables, because a counter in a ``tf.Variable`` is as trainable as a weight.
+
+    The state of ``tf.random`` is left out: setting its seed back doesn't reset the kernels that
+    have drawn numbers with it.
+    """
+    after = ExitStack()
+    after.enter_context(put_back(part for part in parts if isinstance(part, VARIABLES)))
+    return [after.close]
+
+
+def infer(model: Function, args: Args, kwargs: Kwargs) -> Any:
+    """Run the model and put back the variables that it changes.
+
+    A trace knows which variables the model uses, even those that a function closes over.
+    """
+    run, used = inference(model), ()
+    with quiet(), suppress(Exception):  # what can't be traced can't be saved either
+        function = tf.function(leaving_attributes(run, model))
+        used = function.get_concrete_function(*args, **kwargs).variables
+    with put_back(used):
+        return run(*args, **kwargs)
+
+
+def warnings(model: Function, args: Args, kwargs: Kwargs) -> Iterable[str]:
+    """TensorFlow copies what is on another device."""
+    is_training = isinstance(model, tf.keras.layers.Layer) and kwargs.get("training") is True
+    layers = filter(_acts_in_training, private.layers(model)) if is_training else ()
+    yield from called_for_training(model, layers, "training=True")
+    weights = model.variables if isinstance(model, MODULES) else ()
+    yield from on_other_devices(model, weights, args, kwargs, _devices_of)
+
+
+def _acts_in_training(layer: Any) -> bool:
+    """Does it normalize by batches, or drop?"""
+    is_normalizing = isinstance(layer, tf.keras.layers.BatchNormalization)
+    return is_normalizing or (isinstance(layer, tf.keras.layers.Dropout) and layer.rate > 0)
+
+
+def _devices_of(leaf: Any) -> frozenset[str]:
+    """Where a tensor of floating-point numbers is; integers may be in the CPU's memory anyway."""
+    value = getattr(leaf, "value", None)  # that of a variable of Keras
+    leaf = value if isinstance(value, tf.Variable) else leaf
+    if not (isinstance(leaf, tf.Variable) or tf.is_tensor(leaf)) or not leaf.dtype.is_floating:
+        return frozenset()
+    device = tf.DeviceSpec.from_string(leaf.device)
+    return frozenset({f"{device.device_type}:{device.device_index}"})

@@ -1,0 +1,170 @@
+"""Models of TensorFlow as the variants, ``explain`` and the formats take them.
+
+A model is a layer or model of Keras, a ``tf.Module``, a ``tf.function``, or any function of
+tensors.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from threading import Lock
+from typing import Any
+
+import tensorflow as tf
+
+from d2lhybrid.backends.callables import callables_in
+from d2lhybrid.backends.failures import quiet
+from d2lhybrid.backends.state import leaving_attributes
+from d2lhybrid.backends.tensorflow import private
+from d2lhybrid.backends.variant import Args, Function, Kwargs
+from d2lhybrid.core.errors import CannotBuildError
+from d2lhybrid.core.i18n import gettext as _
+
+MODULES = (tf.Module, tf.keras.layers.Layer)
+SEEDS = tf.keras.random.SeedGenerator  # which layers draw random numbers by
+VARIABLES = (tf.Variable, tf.keras.Variable)
+
+
+def inference(model: Function) -> Function:
+    """The model as a plain function; of Keras, one that infers unless the call says otherwise."""
+    if isinstance(model, tf.keras.layers.Layer):
+        return lambda *args, **kwargs: model(*args, **{"training": False, **kwargs})
+    return model
+
+
+def eager(model: Any) -> Function:
+    """The model without a graph, also where it or a part of it is a tf.function."""
+    if not _has_graphs(model):
+        plain: Function = model  # as it is, which spares each call the cost of a switch
+        return plain
+
+    def run_eagerly(*args: Any, **kwargs: Any) -> Any:
+        with eagerly():
+            return model(*args, **kwargs)
+
+    return run_eagerly
+
+
+def _has_graphs(model: Any) -> bool:
+    """Is the model a tf.function, or does one of its parts, or the class of one, hold one?"""
+    parts = [model]
+    if isinstance(model, MODULES):  # another object may have attributes of these names, too
+        parts += [*getattr(model, "submodules", ()), *private.layers(model)]
+    classes = {ancestor for part in parts for ancestor in type(part).__mro__}
+    values = [model]
+    for holder in (*parts, *classes):
+        values += getattr(holder, "__dict__", {}).values()
+    return any(isinstance(value, tf.types.experimental.Callable) for value in values)
+
+
+def compiled_in(model: Any) -> list[Any]:
+    """What ``tf.function`` made of the model, or of anything that a call of it calls, each once.
+
+    As far as the code of the call and of the user's functions names it: unlike ``_has_graphs``,
+    this leaves out what a model holds and a call doesn't use, such as a compiled training step.
+    """
+    found = callables_in(model, _parts_of)
+    return [each for each in found if isinstance(each, tf.types.experimental.Callable)]
+
+
+def _parts_of(thing: Any) -> Iterable[Any] | None:
+    """The methods that a call of a module enters, and its parts; nothing of what was compiled."""
+    if isinstance(thing, tf.types.experimental.Callable):
+        return ()
+    if isinstance(thing, MODULES):
+        parts = [*getattr(thing, "submodules", ()), *private.layers(thing)]
+        return [getattr(thing, name, None) for name in ("__call__", "call")] + parts
+    return None
+
+
+def entry(model: Any) -> Any:
+    """What is compiled that a model is or is called by, or its method if nothing is."""
+    is_compiled = isinstance(model, tf.types.experimental.Callable)
+    return model if is_compiled else model.__call__
+
+
+def is_compiled_itself(model: Any) -> bool:
+    """Is each call of it a call of something compiled, with the same arguments?"""
+    return isinstance(entry(model), tf.types.experimental.Callable)
+
+
+def is_by_xla(compiled: Any) -> bool:
+    """Does XLA compile this ``tf.function``, or this trace?
+
+    Raises:
+        AttributeError: TensorFlow doesn't tell.
+    """
+    if isinstance(compiled, tf.types.experimental.ConcreteFunction):
+        attributes = compiled.function_def.attr  # which to look up by [] would change
+        return "_XlaMustCompile" in attributes and bool(attributes["_XlaMustCompile"].b)
+    return private.is_by_xla(compiled)
+
+
+_lock = Lock()
+_blocks = 0  # of ``eagerly`` that are running, in all threads
+_eager_before = False  # what the user had set before the first of them
+
+
+@contextmanager
+def eagerly() -> Iterator[None]:
+    """Run every tf.function as Python code, in all threads, until the last block has ended."""
+    global _blocks, _eager_before
+    counted = False
+    try:
+        with _lock:
+            if not _blocks:
+                _eager_before = tf.config.functions_run_eagerly()
+            _blocks, counted = _blocks + 1, True
+            tf.config.run_functions_eagerly(True)
+        yield
+    finally:
+        if counted:
+            with _lock:
+                _blocks -= 1
+                if not _blocks:
+                    tf.config.run_functions_eagerly(_eager_before)
+
+
+def users_run_eagerly() -> bool:
+    """Has the user set that every tf.function runs as Python code?"""
+    with _lock:
+        return bool(_eager_before if _blocks else tf.config.functions_run_eagerly())
+
+
+@contextmanager
+def put_back(variables: Iterable[Any]) -> Iterator[None]:
+    """Give these variables, after the block, the values that they had before it."""
+    values = []
+    for variable in variables:
+        with suppress(Exception):  # it has no value yet
+            # The tensor shares its memory until the variable is written to.
+            values.append((variable, tf.convert_to_tensor(variable)))
+    try:
+        yield
+    finally:
+        for variable, value in values:
+            variable.assign(value)
+
+
+@contextmanager
+def unchanged(model: Function, args: Args, kwargs: Kwargs) -> Iterator[None]:
+    """Give the variables that a call of a model uses, after the block, their values of before.
+
+    A trace knows which these are, even those that a function closes over. If the call can't be
+    traced as a whole, nobody knows them. None of the user's functions is traced.
+    """
+    used: Iterable[Any] = ()
+    with quiet(), eagerly(), suppress(Exception):
+        function = tf.function(leaving_attributes(model, model))
+        used = function.get_concrete_function(*args, **kwargs).variables
+    with put_back(used):
+        yield
+
+
+def require_numbers(inputs: Iterable[Any]) -> None:
+    """Raise CannotBuildError for strings among a graph's inputs.
+
+    A program of XLA that is called twice with strings ends the process.
+    """
+    if any(tensor.dtype.base_dtype == tf.string for tensor in inputs):
+        text = _("XLA only computes with numbers, and this model has {dtype}")
+        raise CannotBuildError(text.format(dtype="tf.string"))

@@ -1,0 +1,133 @@
+"""A step of training in TensorFlow, eager and compiled."""
+
+from typing import Any
+
+import tensorflow as tf
+
+from d2lhybrid.backends.checks import require_own, require_trainable
+from d2lhybrid.backends.copies import copied
+from d2lhybrid.backends.state import leaving_attributes
+from d2lhybrid.backends.tensorflow import private
+from d2lhybrid.backends.tensorflow.modules import SEEDS, require_numbers
+from d2lhybrid.backends.variant import (
+    Args,
+    DeferredBuild,
+    Function,
+    Kwargs,
+    TrainingStep,
+    Variant,
+    VariantsByName,
+)
+from d2lhybrid.core.arguments import parameters_of
+from d2lhybrid.core.errors import CannotBuildError, first_line
+from d2lhybrid.core.i18n import gettext as _
+
+_STEP = """def step():
+    with tf.GradientTape() as tape:
+        l = tf.reduce_mean(loss(y, net(x, training=True)))
+    weights = net.trainable_variables
+    optimizer.apply(tape.gradient(l, weights), weights)
+    return l
+"""
+
+
+def training(
+    net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
+) -> VariantsByName:
+    """Each way by its name; each trains a copy of the model with a copy of the optimizer.
+
+    Raises:
+        ArgumentError: the model is no layer or model of Keras and no tf.Module, or the optimizer is
+            none of Keras or belongs to another model.
+    """
+    models = {"keras.Layer": tf.keras.layers.Layer, "tf.Module": tf.Module}
+    optimizers = {"keras.optimizers.Optimizer": tf.keras.optimizers.Optimizer}
+    require_trainable(net, models, optimizer, optimizers, "keras.optimizers.SGD(0.1)")
+    known = private.optimized(optimizer)
+    require_own(net, net.trainable_variables, optimizer, known)
+    is_keras = isinstance(net, tf.keras.layers.Layer)
+    keywords = {"training": True, **kwargs} if is_keras else kwargs
+    layers = private.layers(net)
+    if not (net.variables and all(getattr(layer, "built", True) for layer in layers)):
+        # This creates the weights of unbuilt layers, and computes nothing that changes them.
+        tf.function(leaving_attributes(net, net)).get_concrete_function(*args, **kwargs)
+    random = [*filter(_drops, layers)]
+    target_first = _takes_target_first(loss)
+
+    def build_step(**options: Any) -> Function:
+        model = _copied_keras(net, args, kwargs) if is_keras else copied(net, {})
+        weights = model.trainable_variables
+        updater = _copied_optimizer(optimizer, weights)
+
+        def step() -> Any:
+            with tf.GradientTape() as tape:
+                output = model(*args, **keywords)
+                losses = loss(target, output) if target_first else loss(output, target)
+                value = tf.reduce_mean(losses)
+            updater.apply(tape.gradient(value, weights), weights)
+            return value
+
+        return TrainingStep(tf.function(step, **options) if options else step, tf.stack, random)
+
+    def eager() -> Function:
+        return build_step()
+
+    def as_graph() -> Function:
+        return build_step(jit_compile=None)
+
+    def by_xla() -> Function:
+        require_numbers(filter(tf.is_tensor, tf.nest.flatten((args, kwargs))))
+        return build_step(jit_compile=True)
+
+    xla_code = _STEP + "y = tf.function(step, jit_compile=True)()"
+    return {
+        "eager": Variant(DeferredBuild(eager), _STEP + "y = step()"),
+        "tf.function": Variant(DeferredBuild(as_graph), _STEP + "y = tf.function(step)()"),
+        "tf.function XLA": Variant(DeferredBuild(by_xla), xla_code),
+    }
+
+
+def _takes_target_first(loss: Function) -> bool:
+    """Is it a loss of Keras? Others take the output of the model first.
+
+    A function of Keras has no class to know it by, but its first parameter is called "y_true".
+    """
+    first_parameter = next((parameter.name for parameter in parameters_of(loss)), "")
+    return isinstance(loss, tf.keras.losses.Loss) or first_parameter == "y_true"
+
+
+def _drops(layer: Any) -> bool:
+    """Does a layer of Keras draw random numbers in training?"""
+    rates = [vars(layer).get(name) for name in ("dropout", "recurrent_dropout")]  # of an LSTM, say
+    draws = any(isinstance(value, SEEDS) for value in vars(layer).values())
+    return draws and (rates == [None, None] or any(rates))
+
+
+def _copied_keras(net: Any, args: Args, kwargs: Kwargs) -> Any:
+    """A Keras model of the same configuration, with separate weights of the same values."""
+    try:
+        if isinstance(net, tf.keras.Model):
+            clone = tf.keras.models.clone_model(net)
+        else:
+            clone = type(net).from_config(net.get_config())
+        clone(*args, **kwargs)  # Keras creates its weights now
+        for mine, yours in zip(clone.variables, net.variables, strict=True):
+            mine.assign(yours)
+    except Exception as error:
+        text = _(
+            "Expected a Keras model that can be rebuilt from its configuration. Received: "
+            "{error}: {said}. Give it a get_config() that returns what its __init__ takes."
+        )
+        text = text.format(error=type(error).__name__, said=first_line(error))
+        raise CannotBuildError(text) from error
+    return clone
+
+
+def _copied_optimizer(optimizer: Any, weights: Any) -> Any:
+    """One with the same settings and, if it has trained already, the same state."""
+    clone = type(optimizer).from_config(optimizer.get_config())
+    clone.build(weights)
+    if optimizer.built:
+        for variable, value in zip(clone.variables, optimizer.variables, strict=True):
+            variable.assign(value)
+    return clone

@@ -1,0 +1,200 @@
+"""The ways to run a model that TensorFlow offers, and the dense layers of a model."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any, cast
+
+import numpy as np
+import tensorflow as tf
+
+from d2lhybrid.backends.checks import require_options
+from d2lhybrid.backends.layers import Layer, chain
+from d2lhybrid.backends.mlp import functions
+from d2lhybrid.backends.state import kept_attributes, leaving_attributes
+from d2lhybrid.backends.tensorflow import litert
+from d2lhybrid.backends.tensorflow.modules import MODULES, eager, require_numbers
+from d2lhybrid.backends.variant import (
+    Args,
+    DeferredBuild,
+    Function,
+    Kwargs,
+    Variant,
+    VariantsByName,
+    WithCompilerNote,
+)
+from d2lhybrid.backends.written import passed, positional
+from d2lhybrid.core.i18n import noop as N_
+
+# The code of each way by hand, with the arguments, and other options of tf.function.
+_FUNCTION = "fast = tf.function(net{options})\ny = fast({passed})"
+_CONCRETE = "fast = tf.function(net{options}).get_concrete_function({specs})\ny = fast({passed})"
+_LITERT = """from ai_edge_litert.interpreter import Interpreter
+
+trace = tf.function(net).get_concrete_function({specs})
+converter = tf.lite.TFLiteConverter.from_concrete_functions([trace], trace)
+fast = Interpreter(model_content=converter.convert(), num_threads={threads})
+fast.allocate_tensors()
+{set_tensors}[result] = fast.get_output_details()
+fast.invoke()
+y = fast.get_tensor(result["index"])"""
+_SET_ONE = """[given] = fast.get_input_details()
+fast.set_tensor(given["index"], {tensors})
+"""
+_SET_SEVERAL = """for given, tensor in zip(fast.get_input_details(), ({tensors})):
+    fast.set_tensor(given["index"], tensor)
+"""
+_PREDICT_NOTE = N_(
+    "each call sets up a pipeline of data for many batches; for one batch, use net(x) or "
+    "net.predict_on_batch(x)"
+)
+_XLA = ", jit_compile=True"
+_LINEAR = "raw.BiasAdd(value=raw.MatMul(a={h}, b=w{i}), bias=b{i})"
+_ACTIVATIONS = {
+    "relu": "raw.Relu(features={h})",
+    "sigmoid": "raw.Sigmoid(x={h})",
+    "tanh": "raw.Tanh(x={h})",
+}
+
+
+def variants(
+    net: Any, args: Args, kwargs: Kwargs, include_expert: bool, compiler_options: Kwargs
+) -> VariantsByName:
+    """Each way by its name: a callable, or the reason why it cannot be built here."""
+    require_options("tf.function", compiler_options, ())
+    written = _written(net, args, kwargs)
+    direct = "y = net({passed})".format(**written)
+    if hasattr(net, "structured_input_signature"):
+        reason = N_("a concrete function keeps no Python code: pass what it was made from")
+        return {"concrete function": Variant(net, direct), "eager": Variant(reason)}
+
+    def function(jit_compile: bool | None) -> Any:
+        # A new function each time, because tf.function would take a known one's old trace.
+        return tf.function(leaving_attributes(net, net), jit_compile=jit_compile)
+
+    def concrete_function(jit_compile: bool | None) -> Any:
+        return function(jit_compile).get_concrete_function(*args, **kwargs)
+
+    def as_graph(build: Callable[[bool | None], Function]) -> DeferredBuild:
+        return DeferredBuild(lambda: build(None))
+
+    def by_xla(build: Callable[[bool | None], Function]) -> DeferredBuild:
+        def build_for_numbers() -> Function:
+            run = build(True)
+            is_trace = isinstance(run, tf.types.experimental.ConcreteFunction)
+            # The first call finds this trace.
+            trace: Any = run if is_trace else cast(Any, run).get_concrete_function(*args, **kwargs)
+            require_numbers(trace.inputs)
+            return run
+
+        return DeferredBuild(build_for_numbers)
+
+    def way(run: DeferredBuild, code: str, options: str, explained: Function) -> Variant:
+        return Variant(run, code.format(options=options, **written), explained=explained)
+
+    in_graph, in_xla = function(None), function(True)
+    by_name = {
+        "eager": Variant(eager(net), direct),
+        "tf.function": way(as_graph(function), _FUNCTION, "", in_graph),
+        "tf.function XLA": way(by_xla(function), _FUNCTION, _XLA, in_xla),
+        "concrete function": way(as_graph(concrete_function), _CONCRETE, "", in_graph),
+        "concrete function XLA": way(by_xla(concrete_function), _CONCRETE, _XLA, in_xla),
+    }
+    by_name |= _litert(net, concrete_function, args, kwargs)
+    if include_expert:
+        by_name |= _predict(net, args, kwargs)
+        net(*args, **kwargs)  # Keras creates the weights of unbuilt layers now
+        by_name["eager functions"] = _eager_functions(net)
+    return by_name
+
+
+def _written(net: Any, args: Args, kwargs: Kwargs) -> dict[str, str]:
+    """The arguments of a call as code; in `specs` as a trace takes them."""
+    names = positional(net, args, kwargs)
+    values = dict(zip([*names, *kwargs], [*args, *kwargs.values()], strict=True))
+    tensors = [name for name, value in values.items() if litert.is_input(value)]
+    specs = {name: f"tf.TensorSpec({name}.shape, {name}.dtype)" for name in tensors}
+    by_position = [specs.get(name, name) for name in names]
+    return {
+        "passed": passed(names, kwargs),
+        "tensors": ", ".join(tensors),
+        "specs": ", ".join([*by_position, *(f"{name}={specs.get(name, name)}" for name in kwargs)]),
+    }
+
+
+def _litert(net: Any, trace: Function, args: Args, kwargs: Kwargs) -> VariantsByName:
+    """LiteRT, which runs what its converter makes of a trace; of a function only where it is."""
+    missing = litert.why_missing()
+    if missing and not isinstance(net, MODULES):
+        return {}
+    run = missing or litert.build(partial(trace, None), args, kwargs)
+    written = _written(net, args, kwargs)
+    set_tensors = (_SET_SEVERAL if "," in written["tensors"] else _SET_ONE).format(**written)
+    code = _LITERT.format(threads=litert.threads(), set_tensors=set_tensors, **written)
+    return {"litert": Variant(run, code, role="runtime")}
+
+
+def _predict(net: Any, args: Args, kwargs: Kwargs) -> VariantsByName:
+    """Keras's own loop over batches, for which it compiles the model.
+
+    A call takes tens of milliseconds whatever the model, so this would take most of the time of a
+    comparison to say what the note says.
+    """
+    if not isinstance(net, tf.keras.Model) or len(args) != 1 or kwargs:
+        return {}
+
+    def build() -> WithCompilerNote:
+        with kept_attributes(net):
+            net.make_predict_function()
+            trace = net.predict_function
+
+        def predict(x: Any) -> Any:
+            attributes = vars(net)
+            before = {**attributes}
+            attributes["predict_function"] = trace
+            try:
+                return net.predict(x, verbose=0)
+            finally:  # Keras leaves some in it, such as stop_predicting
+                attributes.clear()
+                attributes.update(before)
+
+        return WithCompilerNote(predict, lambda: _PREDICT_NOTE)
+
+    return {"predict": Variant(DeferredBuild(build), "y = net.predict(x, verbose=0)")}
+
+
+def _eager_functions(net: Any) -> Variant:
+    """A chain of dense layers as a function of raw operations, without modules."""
+    layers = dense_layers(net)
+    plain = functions(layers, _LINEAR, _ACTIVATIONS, tf.constant, {"raw": tf.raw_ops})
+    return replace(plain, code=f"raw = tf.raw_ops\n{plain.code}")
+
+
+def dense_layers(net: Any) -> list[Layer] | None:
+    """The model as a chain of dense layers; None if it is anything else."""
+    return chain(_chain_parts(net))
+
+
+def _chain_parts(net: Any) -> Iterator[Layer | str | None]:
+    """What ``chain`` takes: of a ``Sequential`` the parts of each layer, also if it is nested."""
+    keras = tf.keras.layers
+    names = {getattr(tf.keras.activations, name): name for name in _ACTIVATIONS}
+    names[tf.keras.activations.linear] = ""
+    if type(net) is tf.keras.Sequential:
+        for layer in net.layers:
+            yield from _chain_parts(layer)
+    elif type(net) is keras.Dense and net.built:
+        weight = np.array(net.kernel.numpy())  # NumPy 2 warns of Keras's own conversion
+        bias = np.array(net.bias.numpy()) if net.use_bias else np.zeros(net.units, np.float32)
+        in_float32 = net.compute_dtype == "float32" == net.variable_dtype
+        yield Layer(weight, bias) if in_float32 else None
+        yield names.get(net.activation)
+    elif isinstance(net, (keras.InputLayer, keras.Dropout)):  # which do nothing in inference
+        yield ""
+    elif type(net) is keras.ReLU:
+        is_plain = (net.max_value, net.negative_slope, net.threshold) == (None, 0, 0)
+        yield "relu" if is_plain else None
+    elif type(net) is keras.Activation:
+        yield names.get(net.activation)
+    else:
+        yield None

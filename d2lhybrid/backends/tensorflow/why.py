@@ -1,0 +1,334 @@
+"""What a call of TensorFlow compiles, whether compiled code runs in it, and why one compiles again.
+
+A ``tf.function`` is traced for each type of its arguments. If XLA compiles it, one trace has a
+program for each shape. TensorFlow calls us with each trace that it makes, and we stand in the
+method by which it calls one. The programs of XLA can't be seen from Python.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+from operator import neg
+from textwrap import shorten
+from threading import get_ident
+from time import perf_counter
+from traceback import walk_stack
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import tensorflow as tf
+
+from d2lhybrid.backends import defaults
+from d2lhybrid.backends.failures import last_user_frame, quiet
+from d2lhybrid.backends.overhead import BEFORE_SECONDS
+from d2lhybrid.backends.tensorflow import explain, private
+from d2lhybrid.backends.tensorflow.modules import (
+    compiled_in,
+    is_by_xla,
+    is_compiled_itself,
+    unchanged,
+    users_run_eagerly,
+)
+from d2lhybrid.backends.tensorflow.stages import CONTROL_FLOW
+from d2lhybrid.backends.variant import Args, Function, Kwargs
+from d2lhybrid.core import output
+from d2lhybrid.core.i18n import gettext as _, names
+from d2lhybrid.graphs.explanation import Explanation, Finding, MissingNames, Recording
+from d2lhybrid.graphs.fates import DROPPED, FOLDED, FREE
+from d2lhybrid.graphs.graph import Graph
+
+hint = defaults.hint
+limit_reached = defaults.limit_reached
+switched_off = defaults.switched_off
+# To read what XLA makes of a trace takes one more compilation, which nothing interrupts.
+_LONGEST_XLA_SECONDS = 0.3  # of a first call, tracing included
+_LONGEST_TYPE = 80  # letters of an argument's type or value
+_MOST_CALLS = 100  # of which the quickest says what comes before compiled code
+# What a graph needs and eager code doesn't start as an operation, or not always.
+_ONLY_IN_GRAPHS = CONTROL_FLOW | {"Identity", "IdentityN", "NoOp", "ReadVariableOp"}
+_ONLY_IN_GRAPHS |= {"Shape", "ShapeN", "Size", "BroadcastGradientArgs"}
+
+_traces_made = 0  # since somebody first asked
+_data_traces_made = 0  # those of tf.data, which the other number leaves out
+_numbers: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # of each trace, in order
+
+
+def traces_made() -> int | None:
+    """How many traces TensorFlow has made since this was first asked; None if it doesn't tell."""
+    callbacks = private.trace_callbacks()
+    if callbacks is None:
+        return None
+    if _note_made not in callbacks:
+        callbacks.append(_note_made)
+    return _traces_made
+
+
+def _note_made(trace: Any) -> None:
+    global _traces_made, _data_traces_made
+    _data_traces_made += private.is_of_data(trace)
+    if _is_users(trace):
+        _traces_made += 1
+        _numbers[trace] = _traces_made
+
+
+def _is_users(trace: Any) -> bool:
+    """Is it a trace by itself, no part of another, and none that TensorFlow makes for itself?"""
+    return not tf.inside_function() and not private.is_internal(trace)
+
+
+@contextmanager
+def _watched(note: Callable[[Any, list[Any]], object]) -> Iterator[None]:
+    """Call `note` with each trace that this thread calls in the block, and with its tensors."""
+    thread = get_ident()
+
+    def note_users(trace: Any, tensors: list[Any]) -> None:
+        if get_ident() == thread and _is_users(trace):
+            note(trace, tensors)
+
+    with private.noted_traces_called(note_users):
+        yield
+
+
+@dataclass(frozen=True)
+class _Called:
+    """A trace that was called: is it new, which shapes had its tensors, which line calls it?"""
+
+    trace: Any
+    is_new: bool
+    shapes: list[str]
+    place: tuple[str, int]
+
+
+@contextmanager
+def _traces_called() -> Iterator[list[_Called]]:
+    """The traces that this thread calls in the block; new are those that are made in it."""
+    called, made_before = [], traces_made() or 0
+
+    def note(trace: Any, tensors: list[Any]) -> None:
+        """The tensors aren't kept, because they would fill the memory."""
+        is_new = _numbers.get(trace, 0) > made_before
+        shapes = [f"{tensor.dtype.name} {tensor.shape}" for tensor in tensors]
+        stack = [(frame.f_code.co_filename, line) for frame, line in walk_stack(None)]
+        called.append(_Called(trace, is_new, shapes, last_user_frame(reversed(stack))))
+
+    with _watched(note):
+        yield called
+
+
+# What a first call compiles
+
+
+@dataclass
+class _FirstCall:
+    """The traces that a call calls, in order, and what Grappler makes meanwhile."""
+
+    called: list[_Called] = field(default_factory=list)
+    rewritten: list[Any] = field(default_factory=list)
+    seconds: float = 0.0
+    makes_dataset: bool = False  # as Keras's ``predict`` does, in Python
+
+    def explanation(self) -> Explanation | None:
+        is_new = {call.trace: call.is_new for call in self.called}
+        if not any(is_new.values()):
+            return None
+        return Explanation(
+            explain.VERSION,
+            explain.name(self.called[0].trace),
+            sum(is_new.values()),
+            graph_count=len(is_new),
+            fallbacks=(
+                *chain.from_iterable(map(explain.calls_into_python, is_new)),
+                *([Finding("tf.data")] if self.makes_dataset else []),
+            ),
+            recording=Recording(partial(self._graphs, is_new)),
+        )
+
+    def _graphs(self, traces: Mapping[Any, bool]) -> tuple[Graph, ...]:
+        return tuple(self._graph(trace, is_new) for trace, is_new in traces.items())
+
+    def _graph(self, trace: Any, is_new: bool) -> Graph:
+        by_xla, compiler_ir = is_by_xla(trace), None
+        is_static = all(tensor.shape.is_fully_defined() for tensor in trace.inputs)
+        if by_xla and is_static and self.seconds <= _LONGEST_XLA_SECONDS:
+            inputs = trace.inputs[: len(trace.inputs) - len(trace.captured_inputs)]
+            compiler_ir = private.compiler_ir(trace, inputs)
+        # Grappler rewrites a trace at its first run, which was before if the trace isn't new.
+        rewritten = self.rewritten if is_new and not by_xla else []
+        name = explain.name(trace)
+        return explain.graph_of(name, trace, compiler_ir, lambda: rewritten, MissingNames())
+
+
+@contextmanager
+def first_call() -> Iterator[Callable[[], Explanation | None]]:
+    """As ``WhyModule.first_call`` says.
+
+    Grappler's graphs are those that this call makes, which TensorFlow collects. XLA shows its
+    program only if it compiles the trace once more; we don't ask if a shape is open.
+    """
+    call = _FirstCall()
+    with ExitStack() as stack:
+        if private.is_started():  # else collecting would start it, outside the time of the call
+            with suppress(AttributeError, ImportError):
+                call.rewritten = stack.enter_context(private.graph_collection())
+        call.called = stack.enter_context(_traces_called())
+        start, data_before = perf_counter(), _data_traces_made
+        yield call.explanation
+        call.seconds = perf_counter() - start
+        call.makes_dataset = _data_traces_made > data_before
+
+
+def is_compiled(function: Function) -> bool:
+    return bool(compiled_in(function))
+
+
+def eager_operation() -> Callable[[], Any]:
+    return partial(neg, tf.ones(1))
+
+
+def eager_operations(explanation: Explanation) -> int:
+    """The recorded operations that eager code starts one by one, without loops and branches.
+
+    What was computed in advance isn't counted, because eager code may compute it in Python.
+    """
+    return sum(
+        node.fate not in (DROPPED, FOLDED, FREE) and node.operation not in _ONLY_IN_GRAPHS
+        for graph in explanation.graphs()
+        for node in graph.stages[0].operations
+    )
+
+
+# Whether compiled code runs, and what comes before it
+
+
+def programs_run(run: Callable[[], Any]) -> int:
+    """Call `run` once. How many traces does it call?"""
+    with _traces_called() as called:
+        run()
+        return len(called)
+
+
+def why_not_compiled(function: Any) -> str:
+    """A sentence; empty if nothing in the function is compiled, as far as one can see."""
+    if users_run_eagerly():
+        text = _("After {setting}, each tf.function runs as Python code.")
+        return text.format(setting="tf.config.run_functions_eagerly(True)")
+    if compiled := compiled_in(function):
+        text = _("A call never reaches what tf.function has compiled: {names}.")
+        return text.format(names=names(map(explain.name, compiled)))
+    if isinstance(function, tf.keras.Model) and function.compiled:
+        return _(
+            "Keras compiles a model for fit, evaluate and predict. A call of the model itself runs "
+            "operation by operation."
+        )
+    return ""
+
+
+def seconds_before(run: Function) -> float | None:
+    """The time until a call of `run` calls its first trace, and what it takes to enter a trace.
+
+    The latter is what a ``tf.function`` of the same tensors takes from there on that computes
+    nearly nothing, compiled by XLA or not as the trace is. Both are the least of some calls in a
+    row, as calls are measured. None if `run` calls no trace.
+    """
+    called: list[tuple[float, Any, list[Any]]] = []  # when which trace with which tensors
+
+    def least(function: Function) -> tuple[float, float]:
+        """Seconds until a call of a function calls a trace, and from there on."""
+        until: list[float] = []
+        inside: list[float] = []
+        end = perf_counter() + BEFORE_SECONDS
+        while not until or (len(until) < _MOST_CALLS and perf_counter() < end):
+            called.clear()
+            start = perf_counter()
+            function()
+            inside.append(perf_counter() - called[0][0])
+            until.append(called[0][0] - start)
+        return min(until), min(inside)
+
+    with _watched(lambda trace, tensors: called.append((perf_counter(), trace, tensors))):
+        run()
+        if not called:
+            return None
+        _when, trace, tensors = called[0]
+        until, inside = least(run)
+        compiled = tf.function(_add_one_to_first, jit_compile=is_by_xla(trace) or None)
+        smallest = partial(compiled, *tensors)
+        smallest()  # which compiles it
+        return until + min(inside, least(smallest)[1])
+
+
+def _add_one_to_first(*tensors: Any) -> Any:
+    first = next(filter(tf.is_tensor, tf.nest.flatten(tensors)), tf.constant(0.0))
+    return first[(0,) * first.shape.rank] + 1
+
+
+# Why a call compiles again
+
+
+def compiled_again(run: Callable[[], Any]) -> Finding | None:
+    """Call `run` twice: why the second call made a trace, or XLA compiled one anew."""
+    with output.quiet(), quiet():
+        with _traces_called() as before:
+            run()
+        with _traces_called() as now:
+            run()
+    for call in now:
+        if call.is_new:
+            return Finding(_why_traced(call, before), *call.place)
+    for call in now:
+        if is_by_xla(call.trace) and (said := _why_compiled(call, before)):
+            return Finding(said, *call.place)
+    return None
+
+
+def apart(model: Function, args: Args, kwargs: Kwargs) -> AbstractContextManager[object] | None:
+    """None for what is compiled itself, because the same arguments find their trace."""
+    return None if is_compiled_itself(model) else _apart(model, args, kwargs)
+
+
+@contextmanager
+def _apart(model: Function, args: Args, kwargs: Kwargs) -> Iterator[None]:
+    with unchanged(model, args, kwargs), private.apart():
+        yield
+
+
+def _why_traced(new: _Called, before: list[_Called]) -> str:
+    """How a trace differs from the nearest that the call before called at the same place."""
+    name = explain.name(new.trace)
+    at_place = (call.trace for call in before if call.place == new.place)
+    differing = [_differing(new.trace, trace) for trace in at_place if explain.name(trace) == name]
+    if not differing:
+        return _("no trace of {function} fits this call").format(function=name)
+    nearest = min(differing, key=len)
+    if not nearest:
+        return _("each call makes a new tf.function of {function}").format(function=name)
+    argument, now, then = nearest[0]
+    text = _("{name} is now {now}, before {before}")
+    if hasattr(now, "value") and hasattr(then, "value"):
+        text = _("{name} is a Python value: now {now}, before {before}")
+        now, then = now.value, then.value
+    now, then = (shorten(repr(one), _LONGEST_TYPE, placeholder="…") for one in (now, then))
+    return text.format(name=argument, now=now, before=then)
+
+
+def _differing(trace: Any, other: Any) -> list[tuple[str, Any, Any]]:
+    """The arguments whose types aren't those of another trace, with both types."""
+    types, of_other = (
+        {name: parameter.annotation for name, parameter in one.function_type.parameters.items()}
+        for one in (trace, other)
+    )
+    pairs = ((name, kind, of_other.get(name)) for name, kind in types.items())
+    return [(name, kind, before) for name, kind, before in pairs if kind != before]
+
+
+def _why_compiled(call: _Called, before: list[_Called]) -> str:
+    """Which shape is new to a trace that the call before called, too; empty if none is."""
+    earlier = [other.shapes for other in before if other.trace is call.trace]
+    if not earlier or call.shapes in earlier:
+        return ""
+    pairs = zip(call.trace.inputs, call.shapes, earlier[-1], strict=False)
+    name, now, old = next((tensor.op.name, now, old) for tensor, now, old in pairs if now != old)
+    text = _("XLA compiles for each shape: {name} is now {now}, before {before}")
+    return text.format(name=name, now=now, before=old)

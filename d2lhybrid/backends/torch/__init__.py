@@ -1,0 +1,34 @@
+"""PyTorch."""
+
+from typing import TYPE_CHECKING
+
+from d2lhybrid.backends.base import Framework
+
+FRAMEWORK = Framework(
+    name="torch",
+    display="PyTorch",
+    folder=__name__,
+    order=1,
+    cache_variables={
+        "TORCHINDUCTOR_CACHE_DIR": "torch/inductor",
+        "TRITON_CACHE_DIR": "torch/triton",
+        "PYTORCH_KERNEL_CACHE_PATH": "torch/kernels",  # of operations on CUDA
+    },
+    converter="torch.as_tensor",
+    busy_bound=1.6,
+)
+
+if TYPE_CHECKING:
+    from d2lhybrid.backends.protocol import Modules
+    from d2lhybrid.backends.torch import (
+        compiler,
+        device,
+        explain,
+        models,
+        training,
+        travel,
+        variants,
+        why,
+    )
+
+    _MODULES: Modules = (device, models, variants, compiler, training, explain, travel, why)

@@ -1,0 +1,78 @@
+"""PyTorch's compiler: what a process pays for it once, and what it has compiled."""
+
+import os
+from contextlib import AbstractContextManager, suppress
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import torch
+
+from d2lhybrid.backends import get
+from d2lhybrid.backends.torch import device, private
+from d2lhybrid.backends.torch.export import compiled
+from d2lhybrid.backends.variant import DeferredBuild, Function
+from d2lhybrid.core.environment import variable_set
+from d2lhybrid.core.output import silent
+
+INDUCTOR = "Inductor"
+SAFE_PATH = "PYTHONSAFEPATH"  # Python's own variable
+disk_cache_hits = private.disk_cache_hits
+programs_compiled = private.graphs_made
+_seconds: float | None = None  # that starting Inductor took in this process, once it was timed
+
+
+def start(function: Function) -> tuple[str, float | None]:
+    """Import Inductor and let it compile a smallest program, if this function needs it.
+
+    This also lets Inductor find out by g++ what the processor knows and translate its headers
+    once. Loading a package of AOTInductor imports only a part of it, and nobody knows how long that
+    part takes, so no seconds are returned for what is compiled ahead of time.
+    """
+    if not _needs_inductor(function):
+        return "", None
+    if _seconds is None and not private.has_inductor_compiled():
+        _start_inductor()
+    is_ahead = isinstance(function, DeferredBuild) and function.ahead
+    return INDUCTOR, None if is_ahead else _seconds
+
+
+def use_disk_cache(folder: Path) -> None:
+    for name, path in get("torch").variables_for_caches(folder).items():
+        os.environ[name] = str(path)
+    private.forget_programs()
+
+
+def _start_inductor() -> None:
+    global _seconds
+    begin = perf_counter()
+    # A row that fails for the same reason says so.
+    with suppress(Exception), silent(), _no_imports_from_the_current_folder():
+        for used in device.used() or [torch.device("cpu")]:
+            _compile_smallest(used)
+        private.start_disk_cache()
+    _seconds = perf_counter() - begin
+
+
+def _needs_inductor(function: Any) -> bool:
+    if isinstance(function, DeferredBuild):
+        return function.compiler == INDUCTOR
+    return private.is_compiled_by_inductor(function)
+
+
+def _no_imports_from_the_current_folder() -> AbstractContextManager[None]:
+    """Inductor runs ``python -c`` for each set of instructions that the processor may know.
+
+    A file of the current folder with the name of a library's module would be imported there.
+    """
+    return variable_set(SAFE_PATH)
+
+
+def _compile_smallest(used: torch.device) -> None:
+    """With a product, a pointwise operation and a reduction: each is lowered by other modules.
+
+    It is compiled anew, because what is found on the disk starts only a part of the compiler.
+    """
+    ones = torch.ones(8, 8, device=used)
+    with torch.no_grad(), private.without_disk_cache():
+        compiled(lambda x, w: torch.relu(x @ w + 1).sum(-1))(ones, ones)

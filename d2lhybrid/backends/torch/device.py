@@ -1,0 +1,136 @@
+"""Devices and tensors of PyTorch."""
+
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from typing import Any
+
+import torch
+
+from d2lhybrid.backends import defaults
+from d2lhybrid.backends.torch.private import cuda_context, is_tracing
+from d2lhybrid.backends.tracing import tracing_text
+from d2lhybrid.core.errors import TracingError
+from d2lhybrid.core.host_array import HostArray, dtype_and_shape
+
+has_unfinished_work = defaults.has_unfinished_work
+is_started = defaults.is_started
+
+
+def devices() -> list[str]:
+    return ["cpu", *map(str, _accelerators())]
+
+
+def compute_on(device: str) -> float:
+    ones = torch.ones(2, 2, device=device)
+    return float((ones @ ones).sum())
+
+
+def synchronize() -> None:
+    in_dynamo = torch.compiler.is_dynamo_compiling() or torch.jit.is_tracing()
+    if in_dynamo or (torch.compiler.is_compiling() and is_tracing()):
+        raise TracingError(_tracing_text())
+    for device in _busy():
+        torch.accelerator.synchronize(device)
+
+
+def wait_for(_output: Any) -> None:
+    synchronize()
+
+
+def may_return_early(tensor: Any) -> bool:
+    return is_accelerated(tensor)
+
+
+def start_clock() -> Callable[[], float] | None:
+    started = [(device, _event(device)) for device in _busy()]
+    return partial(_seconds_since, started) if started else None
+
+
+def _seconds_since(started: list[tuple[torch.device, Any]]) -> float:
+    milliseconds = 0.0
+    for device, start in started:
+        end = _event(device)
+        end.synchronize()
+        milliseconds = max(milliseconds, start.elapsed_time(end))
+    return milliseconds / 1e3
+
+
+def reset_peak_memory() -> None:
+    for device in _busy("cuda"):
+        torch.cuda.reset_peak_memory_stats(device)
+
+
+def peak_memory_bytes() -> int | None:
+    return sum(map(torch.cuda.max_memory_allocated, _busy("cuda"))) or None
+
+
+def thread_count() -> int | None:
+    return int(torch.get_num_threads())
+
+
+def accelerators() -> list[str]:
+    names = [torch.cuda.get_device_name(device) for device in _busy("cuda")]
+    return names or [one.type for one in _busy()[:1]]
+
+
+def is_tensor(obj: Any) -> bool:
+    return isinstance(obj, torch.Tensor)
+
+
+def is_accelerated(tensor: Any) -> bool:
+    return bool(tensor.device.type != "cpu")
+
+
+def to_host(tensor: Any) -> HostArray:
+    plain = torch.as_tensor(tensor).detach().to("cpu", copy=True)
+    if plain.is_quantized:
+        plain = plain.dequantize()
+    dtype, _shape = dtype_and_shape(plain)
+    if plain.layout != torch.strided:
+        plain = plain.to_dense()
+    if "float8" in dtype:
+        plain = plain.float()
+    plain = plain.resolve_conj().resolve_neg().contiguous()
+    if dtype == "bfloat16":
+        return HostArray.of(plain.view(torch.int16).numpy().view("uint16"), dtype)
+    return HostArray.of(plain.numpy(), dtype)
+
+
+def from_host(host_array: HostArray, options: Mapping[str, Any]) -> Any:
+    half = host_array.dtype == "bfloat16"
+    tensor = torch.from_numpy((host_array.array.view("int16") if half else host_array.array).copy())
+    return (tensor.view(torch.bfloat16) if half else tensor).to(options.get("device", "cpu"))
+
+
+@torch.compiler.assume_constant_result  # Dynamo takes the text as it is: it traces no catalog
+def _tracing_text() -> str:
+    return tracing_text("PyTorch")
+
+
+@cache
+def _accelerators() -> list[torch.device]:
+    """Those in this machine: of CUDA, MPS, XPU, ..."""
+    found = torch.accelerator.current_accelerator(check_available=True)
+    count = torch.accelerator.device_count() if found else 0
+    return [torch.device(found.type, index) for index in range(count)]
+
+
+@torch.compiler.disable  # after a graph break, Dynamo would look into this function, too
+def _busy(kind: str = "") -> list[torch.device]:
+    """The accelerators of a kind that have been used and may still have work.
+
+    To ask CUDA about a device without a context would make one, which takes memory there.
+    """
+    found = [one for one in _accelerators() if one.type == (kind or one.type)]
+    return [one for one in found if one.type != "cuda" or cuda_context(one.index)]
+
+
+def used() -> list[torch.device]:
+    """The accelerators that this process has used."""
+    return list(_busy())
+
+
+def _event(device: torch.device) -> Any:
+    event = torch.Event(device=device, enable_timing=True)
+    event.record(torch.accelerator.current_stream(device))
+    return event

@@ -1,0 +1,243 @@
+"""What TorchDynamo has done, by private names of it, each behind a small function.
+
+As those of ``private.py``, they are looked up when they are asked for.
+"""
+
+import re
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from inspect import getclosurevars
+from types import CodeType, SimpleNamespace
+from typing import Any, NamedTuple
+
+import torch
+
+from d2lhybrid.backends.failures import last_user_frame
+from d2lhybrid.backends.torch.parts import callables_in
+from d2lhybrid.backends.torch.private import APART, compiled_wrapper, original
+from d2lhybrid.backends.variant import Function
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.graphs.explanation import Finding
+
+_FRAMES = re.compile(r'^  File "(.+)", line (\d+), in ', re.MULTILINE)  # beneath a reason
+
+
+class Noted(NamedTuple):
+    """What TorchDynamo has noted in this process so far.
+
+    ``breaks``: the graph breaks, each at the line of the user's code. ``failed``: its records of
+    the latest functions that it gave up.
+    """
+
+    breaks: list[Finding]
+    failed: list[Any]
+
+    def since(self, before: "Noted") -> "Noted":
+        """What was noted after `before`."""
+        failed = [record for record in self.failed if record not in before.failed]
+        return Noted(self.breaks[len(before.breaks) :], failed)
+
+    @property
+    def failures(self) -> list[Finding]:
+        """The functions that it gave up, with all that it said."""
+        return [Finding(one.fail_reason, *place(one)) for one in self.failed]
+
+
+NOTHING = Noted([], [])
+
+
+def noted() -> Noted:
+    """What TorchDynamo has noted so far. It isn't imported, which takes seconds."""
+    if "torch._dynamo" not in sys.modules:
+        return NOTHING
+    breaks = [
+        (graph_break.reason.splitlines()[0], graph_break.user_stack[-1])
+        for graph_break in torch._dynamo.output_graph.graph_break_reasons
+        if graph_break.user_stack
+    ]
+    records = torch._dynamo.utils.get_compilation_metrics()
+    return Noted(
+        [Finding(reason, frame.filename, frame.lineno or 0) for reason, frame in breaks],
+        [record for record in records if record.fail_type == "Unsupported"],
+    )
+
+
+def codes_of(model: Any) -> list[CodeType]:
+    """The code that TorchDynamo compiles for a model; for a module of ``torch.nn`` a wrapper."""
+    inner = original(model)
+    wrapper = getattr(getattr(model, "forward", model), "_torchdynamo_orig_callable", inner)
+    is_module = isinstance(inner, torch.nn.Module)
+    forward = getattr(type(inner), "forward", None) if is_module else inner  # TorchScript has none
+    codes = [getattr(function, "__code__", None) for function in (wrapper, forward)]
+    return list({id(code): code for code in codes if code}.values())
+
+
+def compilations(model: Any) -> int:
+    """How many programs TorchDynamo keeps of what is compiled of a model, for its own backends.
+
+    Modules of ``torch.nn`` share the code of their wrapper, and with them all programs.
+    """
+    programs_of = torch._dynamo.eval_frame._debug_get_cache_entry_list
+    counted = set()  # by their code, as two callables may have the same programs
+    for inner in callables_in(model):
+        if wrapper := compiled_wrapper(inner):
+            backend = torch._dynamo.eval_frame.innermost_backend(_callback(wrapper))
+            programs = [program for code in codes_of(inner) for program in programs_of(code)]
+            counted |= {id(program.code) for program in programs if program.backend is backend}
+    return len(counted)
+
+
+def limits(model: Any) -> list[tuple[CodeType, int]]:
+    """The code of a model of which TorchDynamo compiles no more programs, and the limit.
+
+    What is not compiled itself counts as well: the next to compile it meets the same limit,
+    because the programs belong to the code.
+    """
+    reached: dict[int, tuple[CodeType, int]] = {}
+    for inner in callables_in(model):
+        wrapper = compiled_wrapper(inner)
+        if inner is not model and not wrapper:
+            continue
+        limit = _own_limit(_callback(wrapper)) if wrapper else None
+        limit = torch._dynamo.config.recompile_limit if limit is None else limit
+        region = getattr(wrapper, "_isolate_recompiles_id", -1)
+        for code in codes_of(inner):
+            if _program_count(code, region) >= limit:
+                reached[id(code)] = code, limit
+    return list(reached.values())
+
+
+def _program_count(code: CodeType, region: int) -> int:
+    """How many programs of a code count for the limit of a region; before regions, all."""
+    of_region = getattr(torch._dynamo.eval_frame, "_get_cache_entries_for_region", None)
+    if of_region:
+        return len(of_region(code, region))
+    return len(torch._dynamo.eval_frame._debug_get_cache_entry_list(code))
+
+
+def _own_limit(callback: Any) -> int | None:
+    """The limit that ``torch.compile`` was given for this model alone."""
+    while callback is not None:
+        limit: int | None = getattr(callback, "_recompile_limit", None)
+        if limit is not None:
+            return limit
+        callback = getattr(callback, "_torchdynamo_orig_backend", None)
+    return None
+
+
+def _callback(wrapper: Any) -> Any:
+    return SimpleNamespace(**getclosurevars(wrapper).nonlocals).callback  # a lack is no KeyError
+
+
+_replaced = threading.RLock()  # held while a name of PyTorch's means something of ours
+
+
+@contextmanager
+def compiling_with(backend: Function) -> Iterator[None]:
+    """Let this thread run what the user has compiled as programs that this backend makes anew.
+
+    They are kept apart from the user's, as far as this version of PyTorch can keep programs apart.
+    Another thread that wants to do so waits.
+    """
+    frames, thread = torch._dynamo.eval_frame, threading.get_ident()
+    context: Any = torch._dynamo.optimize(backend=backend, **APART)
+
+    def callback_of_ours(callback: Any) -> Any:
+        chosen = chosen_callback(callback)
+        if chosen in (False, None) or threading.get_ident() != thread:  # it is to run eagerly, say
+            return chosen
+        if APART:  # the caller of this puts back which programs are looked up
+            frames.set_eval_frame_isolate_recompiles_id(context._isolate_recompiles_id)
+        return context.callback
+
+    with _replaced:
+        chosen_callback = frames._callback_from_stance
+        frames._callback_from_stance = callback_of_ours
+        try:
+            yield
+        finally:
+            frames._callback_from_stance = chosen_callback
+
+
+def can_compile_parts() -> bool:
+    """Does this version of PyTorch have what ``compiling_with`` needs?"""
+    return hasattr(torch._dynamo.eval_frame, "_callback_from_stance")
+
+
+def compilation_records() -> list[Any]:
+    """What TorchDynamo has noted of its latest compilations; nothing if it doesn't tell."""
+    return getattr(torch._dynamo.utils, "get_compilation_metrics", list)()
+
+
+def has_graph(record: Any) -> bool:
+    """Was a graph compiled, and not only code without any operation on tensors?"""
+    return bool(record.co_name and not record.fail_type and record.graph_op_count)
+
+
+def place(code: Any) -> tuple[str, int]:
+    """The file of code, or of the record of its compilation, and the line at which it begins."""
+    return code.co_filename or "", code.co_firstlineno or 0
+
+
+def records_of(models: Sequence[Any]) -> list[Any] | None:
+    """The latest compilations of the code of models and of what it calls, also those that failed.
+
+    None if there may have been others, which TorchDynamo has forgotten since.
+    """
+    called = [inner for model in models for inner in (model, *callables_in(original(model)))]
+    places = {place(code) for inner in called for code in codes_of(inner)}
+    records = compilation_records()
+    found = [record for record in records if place(record) in places]
+    is_full = len(records) == torch._dynamo.utils._compilation_metrics.maxlen
+    return None if is_full and not found else found
+
+
+def failure(records: Sequence[Any]) -> Finding | None:
+    """The latest of these compilations that failed: all that was said, and the user's line."""
+    for record in reversed(records):
+        if record.fail_type:
+            line = record.fail_user_frame_filename or "", record.fail_user_frame_lineno or 0
+            return Finding(record.fail_reason, *last_user_frame([place(record), line]))
+    return None
+
+
+def why_compiled(record: Any) -> Finding:
+    """Why a compilation was needed: the first guard that the latest program failed, and its line.
+
+    The line is where the user's code first uses what the guard is about, or else that of the
+    function that was compiled.
+    """
+    said = record.recompile_reason
+    if not said:
+        text = _("TorchDynamo had no program for {function} yet").format(function=record.co_name)
+        return Finding(text, *last_user_frame([place(record)]))
+    _program, _colon, guard = said.splitlines()[0].partition(": ")
+    frames = [(file, int(line)) for file, line in _FRAMES.findall(said)]
+    reason = guard.partition("  # ")[0].strip()  # without the line of code behind it
+    return Finding(reason, *last_user_frame([place(record), *frames]))
+
+
+def users_frames(error: Exception) -> list[tuple[str, int]] | None:
+    """The lines of the user's code on the way to an error of TorchDynamo, where it noted them."""
+    stack = getattr(error, "real_stack", None)
+    return stack and [(frame.filename, frame.lineno or 0) for frame in stack]
+
+
+def in_tracing_context(make: Function) -> Function:
+    """`make`, to be called when TorchDynamo is done, with what it knows of sizes now.
+
+    Also with the mode of now: Inductor freezes weights only where nobody wants gradients.
+    """
+    context, with_gradients = torch._guards.TracingContext.try_get(), torch.is_grad_enabled()
+    # Which sizes are numbers TorchDynamo forgets after it has compiled a graph.
+    sizes = [*getattr(context, "tensor_to_context", {}).items()]
+
+    def call() -> Any:
+        if context and sizes:
+            context.tensor_to_context.update(sizes)
+        with torch._guards.tracing(context), torch.set_grad_enabled(with_gradients):
+            return make()
+
+    return call

@@ -1,0 +1,141 @@
+"""What TorchDynamo makes of a model: graphs, graph breaks and recompilations."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from types import CodeType
+from typing import Any
+
+import torch
+
+from d2lhybrid.backends.failures import from_error, quiet
+from d2lhybrid.backends.torch import dynamo, private
+from d2lhybrid.backends.torch.export import eager, run_parts_with, run_with
+from d2lhybrid.backends.torch.parts import compiled_in, is_compiled
+from d2lhybrid.backends.torch.private import compiled_wrapper
+from d2lhybrid.backends.torch.stages import graph_of
+from d2lhybrid.backends.variant import Args, Function, Kwargs
+from d2lhybrid.core.arguments import name_of
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.graphs.explanation import (
+    Explanation,
+    Finding,
+    MissingNames,
+    Recording,
+    nothing_compiled,
+)
+from d2lhybrid.graphs.graph import Graph
+
+VERSION = f"PyTorch {torch.__version__.partition('+')[0]}"
+
+
+def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
+    """Run a module or function once under TorchDynamo; what was compiled before stays.
+
+    One that is not compiled itself, but calls what is, runs as it is: its graphs are those of what
+    is compiled in it. So does one with a decorator around it, because compilers look at the mode
+    that ``torch.no_grad()``, say, sets.
+    """
+    missing, name = MissingNames(), name_of(eager(model))
+
+    def record(*graph: Any) -> Function:
+        """What makes the graph, once somebody asks."""
+        return dynamo.in_tracing_context(partial(graph_of, VERSION, name, *graph))
+
+    compilations = missing.ask(lambda: dynamo.compilations(model), 0)
+    limits = missing.ask(lambda: dynamo.limits(model), [])
+    before = missing.ask(dynamo.noted, dynamo.NOTHING)
+    in_parts = _is_compiled_in_parts(model)
+    recorded, error = _runner_of(model)(record, model, args, kwargs)
+    after = missing.ask(dynamo.noted, dynamo.NOTHING)
+    breaks, failures = after.since(before).breaks, after.since(before).failures
+    if not failures and not recorded:  # of what it gave up before, TorchDynamo says no more
+        earlier = dynamo.failure(dynamo.records_of(compiled_in(model) or [model]) or [])
+        failures = [earlier] if earlier else []
+    notes = missing.notes(VERSION)
+    if in_parts:
+        notes = (_in_parts_text(name), *notes)
+    if not recorded and not error:
+        reasons = [finding.reason for finding in (*breaks, *failures)]
+        notes = (nothing_compiled(why_no_graph(reasons[-1] if reasons else "")), *notes)
+    report = Explanation(
+        VERSION,
+        name,
+        compilations,
+        len(recorded),
+        tuple(breaks),
+        notes=notes,
+        recording=Recording(partial(made, recorded)),
+    )
+    if error:
+        refused = from_error(error, dynamo.users_frames(error))
+        return replace(report, unsupported=(refused,))
+    given_up = [replace(failure, reason=failure.reason.splitlines()[0]) for failure in failures]
+    reached = [_limit_reached(code, limit) for code, limit in limits]
+    return replace(report, fallbacks=(*given_up, *reached))
+
+
+def _is_compiled_in_parts(model: Any) -> bool:
+    """Does it call what is compiled, and is not compiled itself?"""
+    is_whole = compiled_wrapper(model) or not is_compiled(model)
+    return not is_whole and dynamo.can_compile_parts()
+
+
+def _runner_of(model: Any) -> Function:
+    """What runs a model with a compiler of ours."""
+    is_around = private.is_decorated(model) and dynamo.can_compile_parts()
+    return run_parts_with if is_around or _is_compiled_in_parts(model) else run_with
+
+
+def _in_parts_text(name: str) -> str:
+    text = _(
+        "{model} itself isn't compiled, but it calls compiled code: these are the graphs of that "
+        "code. The rest of the call runs in Python."
+    )
+    return text.format(model=name)
+
+
+def made(recorded: Sequence[Function]) -> tuple[Graph, ...]:
+    """The graphs of a call, by what makes each; parts that share a program have one."""
+    with quiet():
+        graphs_of = {make: make() for make in dict.fromkeys(recorded)}
+    return tuple(graphs_of[make] for make in recorded)
+
+
+def _limit_reached(code: CodeType, limit: int) -> Finding:
+    """What to say of code of which TorchDynamo compiles no more programs."""
+    text = _(
+        "The limit of {limit} compilations is reached ({setting}): a call that fits none of these "
+        "programs runs eagerly, or raises with fullgraph=True. {command} shows why it was compiled "
+        "again."
+    )
+    names = {"setting": "torch._dynamo.config.recompile_limit", "command": "TORCH_LOGS=recompiles"}
+    said, place = text.format(limit=limit, **names), (code.co_filename, code.co_firstlineno)
+    return Finding(said, *place, is_limit=True)
+
+
+def why_no_graph(message: str) -> str:
+    """Why a call took no graph, by what TorchDynamo said of the last function it gave up."""
+    reason = message.partition("\n")[0]
+    if "loop" in message:
+        text = _(
+            "a graph ends inside a loop ({reason}), and TorchDynamo then leaves the whole function "
+            "to Python"
+        )
+        return text.format(reason=reason)
+    return reason or _("TorchDynamo found no operation on tensors in this call")
+
+
+def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
+    """Run a module or function once as ``explain`` does; nothing is compiled, no compiler needed.
+
+    What was compiled before stays. A graph that Inductor cannot plan has its recorded stage only.
+    """
+    explanation = explain(model, args, kwargs)
+    recorded = explanation.graphs()
+    # Several graphs show that there is a break; of a single one, a note has to.
+    if len(recorded) == 1 and explanation.breaks:
+        text = _("This call has a graph break, where Python runs a step; {explain} names its line.")
+        note = text.format(explain="explain(model, ...)")
+        return (replace(recorded[0], notes=(*recorded[0].notes, note)),)
+    return recorded

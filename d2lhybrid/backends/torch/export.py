@@ -1,0 +1,297 @@
+"""A model of PyTorch as Python runs it, compiled just in time or ahead, exported, and in files."""
+
+import copy
+import errno
+import logging
+import os
+import shutil
+from dataclasses import replace
+from functools import partial
+from inspect import signature
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+from torch import nn
+
+from d2lhybrid.backends.copies import copied
+from d2lhybrid.backends.failures import quiet, require_runs
+from d2lhybrid.backends.formats import ExampleCall
+from d2lhybrid.backends.torch import private
+from d2lhybrid.backends.torch.dynamo import compiling_with
+from d2lhybrid.backends.torch.models import evaluating
+from d2lhybrid.backends.torch.private import APART, is_compiled_in_place, original
+from d2lhybrid.backends.variant import Args, Function, Kwargs
+from d2lhybrid.core.arguments import name_of
+from d2lhybrid.core.errors import SaveError, UnsupportedArtifactError, brief
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.output import silent
+from d2lhybrid.core.pytree import TreeSpec
+from d2lhybrid.core.toolchain import USUAL_CXX, find_compiler, no_compiler, require
+
+no_inductor = partial(no_compiler, "C++", USUAL_CXX)  # Inductor calls that one
+
+
+def eager(model: Any) -> Any:
+    """The module or function that Python runs; of a module's own ``forward``, the module.
+
+    Where ``module.compile()`` was called, it is a copy that shares everything.
+    """
+    model = original(model)
+    owner = getattr(model, "__self__", None)
+    if isinstance(owner, nn.Module) and model.__name__ in ("forward", "__call__"):
+        return eager(owner)
+    return copy.copy(model) if is_compiled_in_place(model) else model
+
+
+def clone_sharing_parameters(net: Any) -> Any:
+    """A copy that shares its tensors with the module; not in training mode, which changes them.
+
+    Its submodules are eager as well. A function is returned as it is.
+    """
+    if not isinstance(net, nn.Module):
+        return net
+    tensors = [] if net.training else [*net.parameters()]
+    # What a forward left behind (the weight of weight_norm, a last activation) cannot be copied.
+    attributes = (value for module in net.modules() for value in vars(module).values())
+    tensors += [a for a in attributes if isinstance(a, torch.Tensor) and not a.is_leaf]
+    clone: nn.Module = copied(net, {id(tensor): tensor for tensor in tensors})
+    for path, submodule in reversed([*clone.named_modules(remove_duplicate=False)]):
+        if original(submodule) is not submodule:
+            clone.set_submodule(path, original(submodule))
+    return clone
+
+
+def padding(net: Any, inputs: int) -> str:
+    """Why a module may compute other padded rows than each program of it; nothing if it may not.
+
+    A mask is one more input.
+    """
+    has_fast_path = inputs > 1 and torch.backends.mha.get_fastpath_enabled()
+    modules = net.modules() if has_fast_path and isinstance(net, nn.Module) else ()
+    if not any(isinstance(module, nn.TransformerEncoder) for module in modules):
+        return ""
+    text = _(
+        "PyTorch's fast path sets padded rows to zero, but compiled programs don't; call {code} "
+        "first."
+    )
+    return text.format(code="torch.backends.mha.set_fastpath_enabled(False)")
+
+
+def compiled(net: Function, **options: Any) -> Function:
+    """torch.compile with a cache of its own, or what was compiled before would be taken again.
+
+    A PyTorch that cannot do that shares one cache among all models whose code is the same, up to
+    eight programs in all; behind these it runs them eagerly.
+    """
+    fast: Function = torch.compile(net, **options, **APART)
+    return fast
+
+
+Seen = tuple[list[Any], Exception | None]
+
+
+def run_with(see: Function, model: Any, args: Args, kwargs: Kwargs) -> Seen:
+    """Run a model that is compiled anew; its graphs run as they are.
+
+    Returns:
+        What `see` makes of each graph and its inputs, and what TorchDynamo raises instead.
+    """
+    plain, seen = eager(model), []
+
+    def backend(graph: Any, inputs: Any) -> Any:
+        seen.append(see(graph, inputs))
+        return graph.forward
+
+    with quiet():
+        try:
+            compiled(plain, backend=backend)(*args, **kwargs)
+        except Exception as error:
+            require_runs(name_of(plain), eager(model), args, kwargs)
+            return seen, error
+    return seen, None
+
+
+def run_parts_with(see: Function, model: Any, args: Args, kwargs: Kwargs) -> Seen:
+    """Run a model as it is, but compile anew what the user has compiled in it.
+
+    Returns:
+        As ``run_with``, each graph as often as it runs: equal parts may share a program.
+    """
+    seen = []
+
+    def backend(graph: Any, inputs: Any) -> Any:
+        made = see(graph, inputs)
+
+        def run(*tensors: Any) -> Any:
+            seen.append(made)
+            return graph.forward(*tensors)
+
+        return run
+
+    with quiet():
+        try:
+            with compiling_with(backend):
+                model(*args, **kwargs)
+        except Exception as error:
+            eagerly = torch.compiler.set_stance("force_eager")
+            require_runs(name_of(model), eagerly(model), args, kwargs)
+            return seen, error
+    return seen, None
+
+
+def can_export_directly(example: ExampleCall) -> bool:
+    """Is it a module that takes tensors by position and returns a tensor?
+
+    Its program then is the one that torch.export itself would write. Any other module needs one of
+    ours around it, which takes the tensors flat.
+    """
+    positional, by_keyword = example.in_spec.parts
+    tensors = TreeSpec("tuple", parts=(TreeSpec("tensor"),) * len(example.inputs))
+    takes_tensors = positional == tensors and by_keyword == TreeSpec("dict")
+    if not takes_tensors or example.out_spec != TreeSpec("tensor"):
+        return False
+    module = example.model
+    # With ``*args`` or ``**kwargs``, the shapes would have to be nested as they are.
+    return isinstance(module, nn.Module) and "*" not in str(signature(module.forward))
+
+
+def exported(example: ExampleCall, folder: Path) -> Any:
+    """A program of flat, contiguous tensors, in which the example's axes vary; with example inputs.
+
+    Raises:
+        SaveError: What the exporter says of the model, or the sizes decide what it computes.
+        OSError: The disk has no room for it; torch would find out and end the whole process.
+    """
+    plain = replace(example, model=eager(example.model))
+
+    class Flat(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = plain.model  # so that its tensors are the program's
+
+        def forward(self, *tensors: Any) -> Any:
+            return plain.flat(*tensors)
+
+    dims = [dict.fromkeys(axes, torch.export.Dim.DYNAMIC) or None for axes in example.dynamic_dims]
+    module: nn.Module = Flat()
+    dynamic_shapes: Any = (tuple(dims),)  # of Flat's one parameter, ``*tensors``
+    if can_export_directly(plain):
+        module, dynamic_shapes = plain.model, tuple(dims)
+    if differs := padding(module, len(example.inputs)):
+        raise SaveError(differs)
+    # The exporter takes a size of 1 for a constant, so it sees the larger example.
+    inputs = tuple(x.contiguous() for x in example.larger_inputs or example.inputs)
+    try:
+        with evaluating(module), torch.no_grad(), silent(logs=logging.ERROR, prints=True):
+            varying = dynamic_shapes if example.larger_inputs else None
+            program: Any = torch.export.export(module, inputs, dynamic_shapes=varying)
+            # There may be a guard that only the larger inputs pass.
+            program.module()(*example.inputs)
+    except Exception as error:
+        text = _("torch.export doesn't accept this model: {reason}.")
+        if "torch.classes.quantized" in str(error):
+            text = _(
+                "torch.export doesn't accept packed weights; save the model before quantizing it."
+            )
+        raise SaveError(text, reason=brief(error)) from error
+    if conditions := private.conditions_on_sizes(program):
+        # Only a program that is checked at each call may have them; files of programs are not.
+        text = _("what the model computes depends on the sizes ({condition})")
+        raise SaveError(text, condition=conditions[0])
+    tensors = (*program.state_dict.values(), *program.constants.values())
+    tensor_bytes = sum(getattr(tensor, "nbytes", 0) for tensor in tensors)
+    if shutil.disk_usage(folder).free < int(1.05 * tensor_bytes) + (1 << 16):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    return program
+
+
+def sizes(program: Any) -> tuple[str, ...]:
+    """The sizes of each input as the program names them, ``"s0,4"``: one name is one size."""
+    nodes = {node.name: node.meta["val"] for node in program.graph.nodes if "val" in node.meta}
+    inputs = (nodes[name] for name in program.graph_signature.user_inputs)
+    return tuple(",".join(map(str, tensor.shape)) for tensor in inputs)
+
+
+# What stands in a folder, called model.pt2 or model.onnx.
+
+
+def write_program(program: Any, folder: Path) -> None:
+    """Write an exported program."""
+    program.example_inputs = None  # they would be pickled; the manifest has better ones
+    with silent(logs=logging.WARNING):  # which torch's exporters say of themselves
+        torch.export.save(program, folder / "model.pt2")
+
+
+def compile_ahead(program: Any, folder: Path) -> None:
+    """Let AOTInductor compile an exported program into a package.
+
+    AOTInductor gets a new folder to work in. By default it takes one that is named after the
+    program and removes there what it no longer needs, so two processes that compile the same
+    program at a time could remove each other's files. The package appears when it is whole.
+
+    Raises:
+        CompilerMissingError: There is none; Inductor's own search ends in an error without advice.
+    """
+    find_compiler("C++", USUAL_CXX)
+    with TemporaryDirectory(dir=folder) as working, silent(), torch.no_grad():
+        whole = Path(working, "whole.pt2")
+        with torch._inductor.config.patch({"aot_inductor.output_path": working}):
+            torch._inductor.aoti_compile_and_package(program, package_path=str(whole))
+        whole.replace(folder / "model.pt2")
+
+
+def load_package(folder: Path) -> Any:
+    """What AOTInductor has compiled; it runs on flat or nested tensors as the model does."""
+    return torch._inductor.aoti_load_package(str(folder / "model.pt2"))
+
+
+def no_packages() -> str:
+    """Why packages of AOTInductor must not be loaded in this process; empty if they can be."""
+    version = torch.__version__
+    if version.startswith("2.11.") and torch.cuda.is_available():
+        text = _("PyTorch {version} crashes when it loads such a file where there is a GPU")
+        return text.format(version=version)
+    return ""
+
+
+def write_onnx(program: Any, folder: Path, **names: Any) -> None:
+    """Write an exported program as an ONNX file, with `names` for its inputs and outputs."""
+    require("onnxscript", "onnx")
+    with silent(logs=logging.WARNING, prints=True):
+        try:
+            onnx_program = torch.onnx.export(program, dynamo=True, verbose=False, **names)
+        except torch.onnx.OnnxExporterError as error:
+            raise (error.__cause__ or error) from None  # its own text is a list of advice
+        onnx_program.save(folder / "model.onnx")
+
+
+def open_session(folder: Path, threads: int = 0, **choices: Any) -> Any:
+    """ONNX Runtime on the CPU, with its own number of threads where that is 0."""
+    runtime = require("onnxruntime", "onnx")
+    options = runtime.SessionOptions()
+    options.log_severity_level = 3
+    options.intra_op_num_threads = threads
+    file = str(folder / "model.onnx")
+    return runtime.InferenceSession(file, options, providers=["CPUExecutionProvider"], **choices)
+
+
+def open_strangers_session(folder: Path) -> Any:
+    """As ``open_session``, for a file that anybody may have written: nothing in it runs yet.
+
+    Constants are not folded: computing them may never end. Nor does it end if functions that call
+    each other are written out.
+
+    Raises:
+        UnsupportedArtifactError: There are functions in the file.
+    """
+    require("onnxruntime", "onnx")
+    model = require("onnx", "onnx").load(folder / "model.onnx", load_external_data=False)
+    if model.functions:
+        text = _(
+            "Expected an ONNX file without functions, as {save} writes it. Received: one with the "
+            "function {name!r}. Save the model again."
+        )
+        raise UnsupportedArtifactError(text, save="save", name=model.functions[0].name)
+    return open_session(folder, disabled_optimizers=["ConstantFolding"])

@@ -1,0 +1,320 @@
+"""What Inductor is about to do, by private names of it, each behind a small function.
+
+As those of ``private.py``, they are looked up when they are asked for.
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import torch
+
+from d2lhybrid.backends.hooks import hooked
+
+CHANNELS_LAST = "channels-last"
+
+
+class LoweredOp(NamedTuple):
+    """An operation of ATen to which a recorded one is lowered."""
+
+    operation: str
+    has_effect: bool
+
+
+class LibraryCall(NamedTuple):
+    """A call of a library's function, and the nodes of the ATen graph that are this call."""
+
+    operation: str
+    nodes: frozenset[str]
+
+
+class InductorStep(NamedTuple):
+    """What runs between buffers; without `counts` it only names a part of a result.
+
+    ``reads`` and ``writes``: the names of buffers. ``noted``: the nodes of the ATen graph that
+    Inductor notes for loops, ``called`` the calls of a library. ``counts``: how often the loops
+    compute each of Inductor's own operations.
+    """
+
+    reads: list[str]
+    writes: list[str]
+    noted: list[Any]
+    called: list[LibraryCall]
+    counts: Counter[str] | None
+
+
+class Plan(NamedTuple):
+    """What Inductor is about to run for a graph.
+
+    ``lowered_ops``: for each recorded node, by its name, the operations of ATen that Inductor gets
+    for it. ``aten``: the ATen graph after its passes. ``outputs``: the buffers that the steps
+    return. ``recorded_id``: by which notes in the ATen graph name the recorded one. ``layout``: the
+    one into which it brings images that come in another.
+    """
+
+    lowered_ops: dict[str, list[LoweredOp]]
+    aten: Any
+    steps: list[InductorStep]
+    outputs: list[str]
+    recorded_id: int
+    layout: str
+
+
+class _Planned(Exception):
+    """Inductor knows its steps; what would follow is writing and compiling their code."""
+
+
+def plan(recorded: Any, inputs: Any) -> Plan:
+    """What Inductor would run for a graph that TorchDynamo recorded. Nothing is compiled.
+
+    Raises:
+        Exception: whatever Inductor says of a graph that it cannot plan.
+    """
+    import torch._inductor.compile_fx
+    from torch._inductor.virtualized import V
+
+    recorded_id = id(recorded.graph)
+    lowered_ops: dict[str, list[LoweredOp]] = {}
+    plans: list[Plan] = []
+
+    def note_lowered_ops(graph: Any) -> None:
+        """See the ATen graphs before their passes: those of branches first, the whole one last."""
+        lowered_ops.clear()
+        for node in graph.nodes:
+            if node.op.startswith("call"):
+                lowered_op = LoweredOp(operation_name(node), has_effect(node))
+                for name in origins(node, recorded_id):
+                    lowered_ops.setdefault(name, []).append(lowered_op)
+
+    def compile_inner(aten: Any, examples: Any, **settings: Any) -> Any:
+        def note_steps(scheduled: Any) -> Any:
+            steps = [_step(node) for node in scheduled]
+            outputs = V.graph.get_output_names()
+            brings = getattr(V.graph, "layout_opt", False) and _has_images_in_rows(aten, inputs)
+            layout = CHANNELS_LAST if brings else ""
+            plans.append(Plan(lowered_ops, aten.graph, steps, outputs, recorded_id, layout))
+            raise _Planned
+
+        with torch._inductor.config.patch(
+            _post_fusion_custom_pass=note_steps, fx_graph_cache=False
+        ):
+            return torch._inductor.compile_fx.compile_fx_inner(aten, examples, **settings)
+
+    # What wants gradients makes Inductor plan a training: `variants` runs a model without.
+    plain = [_without_gradient(x) if getattr(x, "requires_grad", False) else x for x in inputs]
+    try:
+        with (
+            torch._functorch.config.patch(enable_autograd_cache=False),
+            # Freezing may take the weights away from the user's model.
+            torch._inductor.config.patch(
+                joint_custom_pre_pass=note_lowered_ops, freezing_discard_parameters=False
+            ),
+        ):
+            torch._inductor.compile_fx.compile_fx(recorded, plain, inner_compile=compile_inner)
+    except Exception:
+        if not plans:
+            raise
+    return plans[0]
+
+
+def _without_gradient(tensor: torch.Tensor) -> torch.Tensor:
+    """The same numbers, of which TorchDynamo knows as much, or each size would be a symbol."""
+    plain = tensor.detach()
+    context = torch._guards.TracingContext.try_get()
+    known = getattr(context, "tensor_to_context", {})
+    if tensor in known:
+        known[plain] = known[tensor]
+    return plain
+
+
+def _has_images_in_rows(aten: Any, inputs: Any) -> bool:
+    """Are there images to convolve of which no tensor has its channels last already?
+
+    One such tensor, an image or a weight, and PyTorch computes like that without a compiler, too.
+    """
+    convolutions = [node for node in aten.graph.nodes if "convolution" in operation_name(node)]
+    inputs_of_them = [node.args[0].meta.get("val") for node in convolutions]  # none of a weight
+    has_images = any(value is not None and value.dim() > 3 for value in inputs_of_them)
+    return has_images and not any(map(_has_channels_last, inputs))
+
+
+def _has_channels_last(tensor: Any) -> bool:
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+    if not isinstance(tensor, torch.Tensor) or tensor.dim() not in formats:
+        return False
+    last = tensor.is_contiguous(memory_format=formats[tensor.dim()])
+    return last and not tensor.is_contiguous()
+
+
+def _step(scheduled: Any) -> InductorStep:
+    """A node of Inductor's scheduler."""
+    # Loops that only share the outer one are written apart.
+    written_apart = getattr(scheduled, "get_outer_nodes", lambda: [scheduled])()
+    loops = [_loops(part) for part in written_apart]
+    noted = [origin for part in loops for loop in part for origin in loop.node.origins]
+    calls = _library_calls(scheduled)
+    counts = sum((_operation_counts([loop._body for loop in part]) for part in loops), Counter())
+    return InductorStep(
+        reads=[read.name for read in scheduled.read_writes.reads],
+        writes=list(scheduled.get_buffer_names()),
+        noted=[origin for origin in noted if origin.op.startswith("call")],
+        called=[made for call in calls for made in _as_library_calls(call)],
+        counts=counts if calls or any(loops) else None,
+    )
+
+
+def _loops(scheduled: Any) -> list[Any]:
+    """The nodes in a node of the scheduler that are loops; what calls a library has no body."""
+    return [node for node in scheduled.get_nodes() if getattr(node, "_body", None)]
+
+
+def _library_calls(scheduled: Any) -> list[Any]:
+    """What calls a library in a node of the scheduler, without what only names its results."""
+    import torch._inductor.ir as ir
+
+    nodes = [node.node for node in scheduled.get_nodes()]
+    calls = [node for node in nodes if isinstance(node, ir.ExternKernel)]
+    return [call for call in calls if not isinstance(call, (ir.MultiOutput, ir.NopKernel))]
+
+
+def _as_library_calls(call: Any) -> list[LibraryCall]:
+    """What calls a library, with its node. Inductor lists the nodes of its inputs as well.
+
+    The node may be code of Inductor's, which says nothing; then the library's function does.
+    """
+    function = getattr(call, "op_overload", None)
+    name = str(function or "")
+    node = getattr(call, "origin_node", None)
+    if node is not None:
+        operation = name if function and isinstance(node.target, partial) else operation_name(node)
+        return [LibraryCall(operation, frozenset({node.name}))]
+    same_name = [one for one in call.origins if short_name(operation_name(one)) == short_name(name)]
+    control_flow = torch._ops.HigherOrderOperator
+    nodes = same_name or [one for one in call.origins if isinstance(one.target, control_flow)]
+    if nodes or not function:
+        return [LibraryCall(operation_name(one), frozenset({one.name})) for one in nodes]
+    return [LibraryCall(name, frozenset())]
+
+
+def _operation_counts(bodies: Sequence[Any]) -> Counter[str]:
+    """How often each of Inductor's operations is computed in loops that are written together.
+
+    What is computed from the same twice is written once, so this is value numbering.
+    """
+    numbers: dict[tuple[str, str], int] = {}  # of values, by the operation and its arguments
+    counts: Counter[str] = Counter()
+    for body in bodies:
+        for block in (body.root_block, *body.subblocks.values()):
+            values: dict[Any, Any] = {}
+            for node in block.graph.nodes:
+                if node.target == "get_index":
+                    values[node] = f"{body.indexing_exprs[node.args[0]]} in {body.sizes}"
+                    continue
+                arguments = torch.fx.map_arg((node.args[1:], node.kwargs), values.get)
+                key = (str(node.target), str(arguments))
+                if node.op == "call_method" and key not in numbers:
+                    counts[node.args[3] if node.target == "reduction" else node.target] += 1
+                values[node] = f"v{numbers.setdefault(key, len(numbers))}"
+    return counts
+
+
+def is_inductor_operation(name: str) -> bool:
+    """Does Inductor have an operation of this name for its loops?"""
+    return hasattr(torch._inductor.ops_handler.OpsHandler, name)
+
+
+def returns_input(node: Any) -> bool:
+    """Does a recorded node return its input, a view of it, or a number that is read from it?"""
+    results, sources = _example_tensors([node]), _example_tensors(node.all_input_nodes)
+    if not results:
+        return not is_inductor_operation(operation_name(node))
+    return any(torch._C._is_alias_of(result, source) for result in results for source in sources)
+
+
+def _example_tensors(nodes: Sequence[Any]) -> list[torch.Tensor]:
+    """The tensors with which TorchDynamo recorded the results of nodes."""
+    leaves = torch.utils._pytree.tree_leaves([node.meta.get("example_value") for node in nodes])
+    return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+
+
+def has_effect(node: Any) -> bool:
+    """Does a node draw random numbers, print, or write to its inputs? Or one in its branches?"""
+    if node.op in ("placeholder", "output", "get_attr"):
+        return False
+    branches = [graph for graph in map(branch_graph, node.all_input_nodes) if graph]
+    return (
+        (node.op == "call_function" and node.is_impure())
+        or torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
+        or any(has_effect(inner) for branch in branches for inner in branch.graph.nodes)
+    )
+
+
+def branch_graph(node: Any) -> Any:
+    """The graph of a branch or of a loop's body, if a node stands for one; else None."""
+    attribute = getattr(node.graph.owning_module, str(node.target), None)
+    is_branch = node.op == "get_attr" and isinstance(attribute, torch.fx.GraphModule)
+    return attribute if is_branch else None
+
+
+def draws_random_numbers(name: str) -> bool:
+    """Does the ATen operation of this name draw random numbers?"""
+    packet = getattr(torch.ops.aten, name, None)
+    overloads = [getattr(packet, overload) for overload in packet.overloads()] if packet else []
+    return any(torch.Tag.nondeterministic_seeded in overload.tags for overload in overloads)
+
+
+def operation_name(node: Any) -> str:
+    """What a node of a graph does: 'aten.add.Tensor', 'matmul', ..."""
+    is_python = node.op == "call_function" and type(node.target).__name__ != "OpOverload"
+    return str(getattr(node.target, "__name__", node.target) if is_python else node.target)
+
+
+def short_name(operation: str) -> str:
+    """'add' of 'aten.add.Tensor'."""
+    return operation.split(".")[1] if "." in operation else operation
+
+
+def origins(node: Any, graph_id: int) -> frozenset[str]:
+    """The names of the nodes of a graph from which one comes, however many graphs ago."""
+    names, sources = set(), list(node.meta.get("from_node") or ())
+    while sources:
+        source = sources.pop()
+        if source.graph_id == graph_id:
+            names.add(source.name)
+        sources += source.from_node
+    return frozenset(names)
+
+
+@contextmanager
+def graphs_noted(see: Callable[..., Any]) -> Iterator[list[Any]]:
+    """What `see` makes of each graph that this thread lets Inductor compile.
+
+    `see` gets the graph before Inductor does, with its inputs and the options of ``torch.compile``;
+    None is noted if `see` raises. Inductor isn't imported, which takes seconds.
+    """
+    seen: list[Any] = []
+
+    def note(*given: Any, **_options: Any) -> None:
+        *wrapper, graph, inputs = given
+        made = None
+        with suppress(Exception):  # the graph is the user's: it is compiled in any case
+            made = see(graph, [*inputs], dict(wrapper[0].config) if wrapper else {})
+        seen.append(made)
+
+    just_in_time = getattr(torch, "_TorchCompileInductorWrapper", None)
+    ahead_of_time = sys.modules.get("torch._inductor.compile_fx")
+    with hooked(just_in_time, "__call__", note), hooked(ahead_of_time, "compile_fx_aot", note):
+        yield seen
+
+
+@contextmanager
+def programs_timed() -> Iterator[list[float]]:
+    """When programs of Inductor's begin in this thread, by ``perf_counter``."""
+    begun: list[float] = []
+    kind = getattr(sys.modules.get("torch._inductor.output_code"), "CompiledFxGraph", None)
+    with hooked(kind, "__call__", lambda *_given: begun.append(perf_counter())):
+        yield begun

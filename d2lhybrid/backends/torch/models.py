@@ -1,0 +1,53 @@
+"""Models of PyTorch: how they are run, and what that changes."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import torch
+
+from d2lhybrid.backends import defaults
+from d2lhybrid.backends.cautions import in_training_mode
+from d2lhybrid.backends.torch.parts import trained_layers
+from d2lhybrid.backends.variant import Args, Function, Kwargs
+
+donates = defaults.donates
+
+
+def classes() -> tuple[tuple[type, ...], tuple[type, ...]]:
+    return (torch.nn.Module,), (torch.nn.Parameter,)
+
+
+def snapshot(parts: Sequence[Any]) -> Iterable[Callable[[], Any]]:
+    """The numbers in the buffers, which a model may count or average in."""
+    # Those of GPUs are there as soon as this process uses one.
+    for one in (torch.default_generator, *torch.cuda.default_generators):
+        yield partial(one.set_state, one.get_state())
+    modules = [part for part in parts if isinstance(part, torch.nn.Module)]
+    for buffer in {id(one): one for module in modules for one in module.buffers()}.values():
+        # In the mode of inference, where a buffer made in it may be written to.
+        yield partial(torch.inference_mode()(buffer.copy_), buffer.detach().clone())
+
+
+def infer(model: Function, args: Args, kwargs: Kwargs) -> Any:
+    with evaluating(model), torch.no_grad():
+        return model(*args, **kwargs)
+
+
+@contextmanager
+def evaluating(model: Any) -> Iterator[None]:
+    """Inference mode for every module, and each one's own mode again afterwards."""
+    parts = model.modules() if isinstance(model, torch.nn.Module) else ()
+    modules = [one for one in parts if one.training]
+    for module in modules:
+        module.training = False
+    try:
+        yield
+    finally:
+        for module in modules:
+            module.training = True
+
+
+def warnings(model: Function, _args: Args, _kwargs: Kwargs) -> Iterable[str]:
+    return in_training_mode(model, trained_layers(model), "net.eval()")

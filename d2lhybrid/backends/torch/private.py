@@ -1,0 +1,264 @@
+"""Every private name of PyTorch that this folder uses, behind a small function.
+
+Those of what TorchDynamo has done stand in ``dynamo.py``, those of what Inductor is about to do in
+``inductor.py``. They are looked up when they are asked for; ``torch`` imports ``torch._dynamo`` and
+``torch._inductor`` then. One that a version of PyTorch does not have raises AttributeError or
+ImportError there, which ``explain`` and ``graph`` turn into a note.
+"""
+
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from inspect import getclosurevars, isfunction, ismethod, signature
+from typing import Any
+
+import torch
+
+from d2lhybrid.backends.variant import Function
+from d2lhybrid.core.arguments import name_of
+from d2lhybrid.core.errors import CallFailedError, first_line
+from d2lhybrid.core.i18n import gettext as _
+
+_SIZE = r"\S+\.size\(\)\[\d+\]"  # as a guard names it
+# Whether programs that are compiled here are kept apart from the user's of the same code.
+APART = {"isolate_recompiles": True}
+if "isolate_recompiles" not in signature(torch.compile).parameters:
+    APART.clear()
+
+
+def conditions_on_sizes(program: Any) -> list[str]:
+    """What an exported program asks of its inputs' sizes, except that two of them are equal.
+
+    That a size is not 1, say, the exporter takes for granted, and lists only some such conditions.
+    """
+    guards = getattr(program, "_guards_code", ())
+    granted = re.compile(rf".* != .*|{_SIZE} == {_SIZE}")
+    return [guard for guard in guards if not granted.fullmatch(guard)]
+
+
+def flatten(tree: Any) -> tuple[list[Any], Any]:
+    """The leaves of nested arguments, and their structure."""
+    leaves, structure = torch.utils._pytree.tree_flatten(tree)
+    return leaves, structure
+
+
+def original(model: Any) -> Any:
+    """What was handed to ``torch.compile``; anything else as it is."""
+    inner = None
+    if isinstance(model, torch.nn.Module):
+        inner = getattr(model, "_orig_mod", None)
+    elif isfunction(model) or ismethod(model):
+        inner = getattr(model, "_torchdynamo_orig_callable", None)
+    return model if inner is None else original(inner)
+
+
+def is_compiled_in_place(model: Any) -> bool:
+    """Did the user call ``model.compile()``? A copy of such a module is not compiled."""
+    return getattr(model, "_compiled_call_impl", None) is not None
+
+
+def compile_options(model: Any) -> dict[str, Any] | None:
+    """The options with which ``torch.compile`` was called; None for what it did not return.
+
+    The backend among them has the mode and the options of the compiler.
+    """
+    context: Any = getattr(model, "dynamo_ctx", None)
+    if isfunction(model) and hasattr(model, "_torchdynamo_orig_callable"):
+        context = getclosurevars(model).nonlocals.get("self")
+    if type(context).__name__ != "OptimizeContext":  # but one that switches TorchDynamo off, say
+        return None
+    options = {
+        "backend": torch._dynamo.eval_frame.innermost_backend(context.callback),
+        "nopython": context.fullgraph,
+        "dynamic": context._dynamic,
+        "guard_filter_fn": getattr(context._hooks, "guard_filter_fn", None),
+    }
+    if APART:  # an older PyTorch has no such option
+        options["isolate_recompiles"] = context._isolate_recompiles_id >= 0
+    return options
+
+
+def compile_with(model: Any, options: Mapping[str, Any]) -> Any:
+    """Compile as ``torch.compile`` did that had these options, found by ``compile_options``."""
+    return torch._dynamo.optimize(**options)(model)
+
+
+def uncompiled(model: Any) -> Any:
+    """What the outermost ``torch.compile`` got."""
+    return getattr(model, "_orig_mod", None) or model._torchdynamo_orig_callable
+
+
+def compiled_wrapper(model: Any) -> Any:
+    """The function that TorchDynamo made of a compiled model; None of any other.
+
+    A decorator around it, such as ``torch.no_grad()``, has taken its attributes.
+    """
+    wrapper = getattr(model, "_compiled_call_impl", None) or getattr(model, "forward", model)
+    if original(wrapper) is wrapper or getattr(wrapper, "_torchdynamo_disable", False):
+        return None
+    is_decorator = wrapper.__wrapped__ is not wrapper._torchdynamo_orig_callable
+    return compiled_wrapper(wrapper.__wrapped__) if is_decorator else wrapper
+
+
+def is_decorated(model: Any) -> bool:
+    """Is it a function around what was compiled, such as ``torch.no_grad()`` makes of it?"""
+    if not (isfunction(model) and compiled_wrapper(model)):
+        return False
+    inner = getattr(model, "_torchdynamo_orig_callable", None)
+    return getattr(model, "__wrapped__", inner) is not inner
+
+
+# Modules of settings; those that nobody has imported have none that are changed.
+_SETTINGS = ("torch._dynamo.config", "torch._functorch.config", "torch._inductor.config")
+
+
+def changed_settings() -> dict[str, dict[str, Any]]:
+    """What the user has changed of the compiler's settings, by module; but no objects."""
+    changed = {}
+    for name in _SETTINGS:
+        module: Any = sys.modules.get(name)
+        values = module.get_config_copy() if module else {}
+        changed[name] = {
+            key: value
+            for key, value in values.items()
+            if isinstance(value, bool | int | float | str | None) and not module._is_default(key)
+        }
+    return {name: values for name, values in changed.items() if values}
+
+
+def change_settings(settings: Mapping[str, Mapping[str, Any]]) -> None:
+    """Set what ``changed_settings`` of another process has returned."""
+    for name, values in settings.items():
+        module = import_module(name)
+        for key, value in values.items():
+            setattr(module, key, value)
+
+
+def is_compiled_by_inductor(model: Any) -> bool:
+    """Did ``torch.compile`` or ``model.compile()`` get this for Inductor? No if it doesn't tell."""
+    in_place = getattr(model, "_compiled_call_impl", None)
+    try:
+        options = compile_options(in_place or model)
+    except AttributeError:
+        return False
+    backend = options["backend"] if options else None
+    return getattr(backend, "compiler_name", "") == "inductor"
+
+
+def has_inductor_compiled() -> bool:
+    """Has Inductor compiled or found a program in this process? No if it doesn't tell."""
+    return any(_counted("inductor", f"fxgraph_cache_{what}") for what in ("hit", "miss", "bypass"))
+
+
+def disk_cache_hits() -> int:
+    """How many programs were found in the caches on the disk; 0 if PyTorch doesn't tell."""
+    of_training = _counted("aot_autograd", "autograd_cache_hit")
+    return of_training + _counted("inductor", "fxgraph_cache_hit")
+
+
+def _counted(group: str, name: str) -> int:
+    """One of TorchDynamo's counters, which must not be imported for it."""
+    counters = getattr(sys.modules.get("torch._dynamo.utils"), "counters", {})
+    return int(counters.get(group, {}).get(name, 0))
+
+
+def graphs_made() -> int:
+    """How many graphs TorchDynamo has handed to compilers in this process."""
+    return _counted("stats", "unique_graphs")
+
+
+def switched_off() -> str:
+    """The setting that lets TorchDynamo compile nothing; nothing if none is seen."""
+    dynamo = sys.modules.get("torch._dynamo")
+    if getattr(getattr(dynamo, "config", None), "disable", False):
+        return "torch._dynamo.config.disable"
+    stance = getattr(getattr(dynamo, "eval_frame", None), "_stance", None)
+    is_eager = getattr(stance, "stance", "") == "force_eager"
+    return 'torch.compiler.set_stance("force_eager")' if is_eager else ""
+
+
+def forget_programs() -> None:
+    """Let Inductor look for what it has compiled on the disk alone."""
+    utils = sys.modules.get("torch._inductor.utils")
+    getattr(utils, "clear_caches", lambda: None)()
+
+
+def start_disk_cache() -> None:
+    """Hash the source of Inductor, which belongs to the key of every program on the disk."""
+    codecache = import_module("torch._inductor.codecache")
+    getattr(codecache, "torch_key", lambda: b"")()
+
+
+@contextmanager
+def without_disk_cache() -> Iterator[None]:
+    """Compile anew what Inductor may have on the disk."""
+    import torch._functorch.config
+    import torch._inductor.config
+
+    with (
+        torch._functorch.config.patch(enable_autograd_cache=False),
+        torch._inductor.config.patch(fx_graph_cache=False),
+    ):
+        yield
+
+
+def cuda_context(index: int) -> bool:
+    """Does this process have a context on a CUDA device? Yes where PyTorch does not tell."""
+    has_context = getattr(torch._C, "_cuda_hasPrimaryContext", lambda index: True)
+    return torch.cuda.is_initialized() and bool(has_context(index))
+
+
+def is_tracing() -> bool:
+    """Does this thread trace? Yes where it does not tell, for ``is_compiling`` is one for all."""
+    return bool(getattr(torch._C, "_len_torch_dispatch_stack", lambda: True)())
+
+
+def without_gradients(run: Function) -> Any:
+    """The same under ``torch.no_grad``, whose decorator takes as long as a small operation."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        before = torch.is_grad_enabled()
+        torch._C._set_grad_enabled(False)
+        try:
+            return run(*args, **kwargs)
+        except RuntimeError as error:
+            if not before or "grad_fn" not in str(error):
+                raise
+            raise wants_gradients(run, error) from error
+        finally:
+            torch._C._set_grad_enabled(before)
+
+    return call
+
+
+def scripted(copy: Function) -> Any:
+    """TorchScript of what `copy` makes. It leaves attributes, so each try needs a separate copy.
+
+    TorchScript keeps one half of a class that it once failed to compile in this process, and then
+    says only that it cannot define the other half again. Once that half is forgotten, TorchScript
+    gives the true reason.
+    """
+    net = copy()
+    try:
+        return torch.jit.script(net)
+    except RuntimeError as error:
+        if "Can't redefine method" not in str(error):
+            raise
+    recursive = getattr(torch.jit, "_recursive", None)
+    types = getattr(getattr(recursive, "concrete_type_store", None), "type_store", {})
+    for part in net.modules():
+        types.pop(type(part), None)
+    return torch.jit.script(copy())
+
+
+def wants_gradients(run: Function, error: RuntimeError) -> CallFailedError:
+    """The error of a callable that fails because it runs without gradients."""
+    text = _(
+        "Expected a model to run without gradients. Received: {name}, which computes them "
+        "({error}). To compare the ways to run a training step, write {training}."
+    )
+    training = "training(net, loss, optimizer, (x, y))"
+    said = text.format(name=name_of(run), error=first_line(error), training=training)
+    return CallFailedError(said, label=name_of(run), reason=first_line(error))

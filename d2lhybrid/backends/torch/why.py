@@ -1,0 +1,187 @@
+"""What PyTorch shows of how a call was compiled, and of what comes before its compiled code."""
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from operator import neg
+from typing import Any
+
+import torch
+from torch.autograd.profiler import profile
+
+from d2lhybrid.backends import defaults
+from d2lhybrid.backends.failures import quiet
+from d2lhybrid.backends.overhead import least_until
+from d2lhybrid.backends.torch import device, dynamo, inductor, parts, private
+from d2lhybrid.backends.torch.explain import VERSION, made, why_no_graph
+from d2lhybrid.backends.torch.stages import graph_of, is_view
+from d2lhybrid.backends.variant import Args, Function, Kwargs
+from d2lhybrid.core.arguments import name_of
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.graphs.explanation import Explanation, Finding, MissingNames, Recording
+
+hint = defaults.hint
+is_compiled = parts.is_compiled
+switched_off = private.switched_off
+_REGION = "Torch-Compiled Region: "  # the profiler's name for the code around a program
+# Seconds for each operation that it takes Inductor, about, to plan once more what it runs.
+_PLANNING_SECONDS = 0.01
+
+
+@contextmanager
+def first_call() -> Iterator[Callable[[], Explanation | None]]:
+    """What the block compiles, as ``WhyModule.first_call`` says it.
+
+    TorchDynamo records a graph also where its program is found on the disk.
+    """
+    found: list[Explanation] = []
+    missing = MissingNames()
+    before, made_before = missing.ask(dynamo.noted, dynamo.NOTHING), private.graphs_made()
+    with inductor.graphs_noted(_recorded) as graphs:
+        yield lambda: found[0] if found else None
+    count = max(private.graphs_made() - made_before, len(graphs))
+    if not count:
+        return
+    new = missing.ask(dynamo.noted, dynamo.NOTHING).since(before)
+    is_known = len(graphs) == count and None not in graphs
+    found.append(
+        Explanation(
+            VERSION,
+            model="",
+            compilations=0,
+            graph_count=count,
+            breaks=tuple(new.breaks),
+            fallbacks=tuple(new.failures),
+            recording=_Graphs(graphs) if is_known else None,
+        )
+    )
+
+
+class _Graphs(Recording):
+    """Graphs that are made by functions, and how many operations eager code starts in their place.
+
+    At least: what only changes a view isn't counted.
+    """
+
+    def __init__(self, recorded: Sequence[Any]) -> None:
+        super().__init__(partial(made, [make for make, _operations in recorded]))
+        self.eager_operations = sum(operations for _make, operations in recorded)
+        self.seconds = _PLANNING_SECONDS * self.eager_operations
+
+
+def eager_operation() -> Callable[[], Any]:
+    return partial(neg, torch.ones(1, device="cpu"))
+
+
+def eager_operations(explanation: Explanation) -> int | None:
+    recording = explanation.recording
+    return recording.eager_operations if isinstance(recording, _Graphs) else None
+
+
+def _recorded(graph: Any, inputs: Any, options: dict[str, Any]) -> tuple[Function, int] | None:
+    """What makes the stages of a graph, once somebody asks, and its operations but for views.
+
+    None if Inductor would have to try what is quickest.
+
+    Inductor may change the graph that it compiles, so this is a copy.
+    """
+    if options.get("max_autotune"):
+        return None
+    own = torch.fx.GraphModule(graph, copy.deepcopy(graph.graph))
+
+    def make() -> Any:
+        with torch._inductor.config.patch(options):
+            return graph_of(VERSION, "", own, inputs)
+
+    called = [node for node in graph.graph.nodes if node.op.startswith("call_")]
+    operations = sum(not is_view(inductor.operation_name(node)) for node in called)
+    return dynamo.in_tracing_context(make), operations
+
+
+def programs_run(run: Function) -> int:
+    """Call `run` once. How many graphs of TorchDynamo's does it run?
+
+    TorchDynamo also compiles code of Python's without any graph in it.
+    """
+    with profile(use_kineto=False) as profiled:
+        run()
+    names = [event.name for event in profiled.function_events]
+    regions = [name.removeprefix(_REGION) for name in names if name.startswith(_REGION)]
+    # The latest of each number, as TorchDynamo counts from 0 again after a reset.
+    records = [record for record in dynamo.compilation_records() if record.co_name]
+    has_graph = {str(record.compile_id): dynamo.has_graph(record) for record in records}
+    return sum(has_graph.get(region, True) for region in regions)
+
+
+def seconds_before(run: Function) -> float | None:
+    """Seconds from the beginning of a call to that of its first program, the least of some.
+
+    None if no program of Inductor's runs: those of other backends are code of Python's.
+    """
+    with inductor.programs_timed() as begun:
+        return least_until(begun, run, device.synchronize)
+
+
+def compiled_again(run: Callable[[], Any]) -> Finding | None:
+    """Call `run` twice. Why TorchDynamo compiled code in the second call; None if it didn't."""
+    with quiet():
+        run()
+        earlier = {id(record): record for record in dynamo.compilation_records()}
+        run()
+    new = [one for one in dynamo.compilation_records() if id(one) not in earlier]
+    compiled = [one for one in new if one.co_name and not one.fail_type]
+    return dynamo.why_compiled(compiled[0]) if compiled else None
+
+
+def apart(_model: Function, _args: Args, _kwargs: Kwargs) -> AbstractContextManager[object] | None:
+    """TorchDynamo makes its graphs anew; they run as they are, because no guard is a backend's.
+
+    None of a PyTorch that keeps all programs of a function in one place.
+    """
+    if not (private.APART and dynamo.can_compile_parts()):
+        return None
+    return dynamo.compiling_with(lambda graph, _inputs: graph.forward)
+
+
+def why_not_compiled(function: Function) -> str:
+    """Why a call of `function` runs nothing compiled, by what TorchDynamo has noted of its code."""
+    compiled = parts.compiled_in(function)
+    records = dynamo.records_of(compiled)
+    if not compiled or records is None:
+        return ""
+    if not records:
+        text = _("Calls don't reach what was compiled, {name}.")
+        return text.format(name=name_of(compiled[0]))
+    if reached := limit_reached(function):
+        return reached
+    if failure := dynamo.failure(records):
+        text = _("Python runs this code, because {reason}.")
+        if failure.file:
+            text = _("Python runs this code, because {reason}: {place}.")
+        return text.format(reason=why_no_graph(failure.reason), place=_place(failure))
+    return ""
+
+
+def limit_reached(function: Function) -> str:
+    """Which code of `function` TorchDynamo compiles no more, and why it was compiled last."""
+    records = dynamo.records_of(parts.compiled_in(function)) or []
+    for code, limit in dynamo.limits(function):
+        text = _(
+            "The limit of {limit} compilations of this code is reached ({setting}): {place}. The "
+            "last one had this reason: {reason}."
+        )
+        of_code = [one for one in records if dynamo.place(one) == dynamo.place(code)]
+        if not of_code:  # TorchDynamo has forgotten them
+            continue
+        finding = dynamo.why_compiled(of_code[-1])
+        if not finding.file:  # the code is PyTorch's own
+            finding = Finding(finding.reason, *dynamo.place(code))
+        names = {"limit": limit, "setting": "torch._dynamo.config.recompile_limit"}
+        return text.format(place=_place(finding), reason=finding.reason, **names)
+    return ""
+
+
+def _place(finding: Finding) -> str:
+    """The line, with its code."""
+    return str(finding).partition("\n")[0]

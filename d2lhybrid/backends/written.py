@@ -1,0 +1,45 @@
+"""How a call of a model is written by hand: ``net(x, mask=mask)``, as it was given."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+from d2lhybrid.backends.variant import Args, Kwargs
+from d2lhybrid.core.arguments import BY_POSITION, FORWARD, parameters_of
+
+_OURS = {"net", "fast"}  # what the code around a call defines
+
+
+def positional(net: Any, args: Args, kwargs: Kwargs) -> list[str]:
+    """What code calls the positional arguments: `x`, or if there are several, as the model does.
+
+    >>> positional(pow, (2,), {}), positional(lambda image, text: 0, (1, 2), {})
+    (['x'], ['image', 'text'])
+    >>> positional(print, (1, 2), {})
+    ['x_0', 'x_1']
+    """
+    if len(args) == 1 and "x" not in kwargs:
+        return ["x"]
+    for names in _parameters(net):
+        if len(names) >= len(args) and _OURS.isdisjoint(names[: len(args)]):
+            return names[: len(args)]
+    return [f"x_{i}" for i in range(len(args))]
+
+
+def passed(names: Sequence[str], kwargs: Kwargs) -> str:
+    """The arguments of a call.
+
+    >>> passed(["x"], {"mask": 1})
+    'x, mask=mask'
+    """
+    return ", ".join([*names, *(f"{name}={name}" for name in kwargs)])
+
+
+def _parameters(net: Any) -> Iterator[list[str]]:
+    """The names of those that a model, or its own forward pass, takes by position."""
+    for method in FORWARD:
+        with suppress(Exception):  # an attribute of that name may be anything
+            known = parameters_of(getattr(net, method))
+            known = known[method == "hybrid_forward" :]  # MXNet passes it a module first
+            yield [parameter.name for parameter in known if parameter.kind in BY_POSITION]
+    yield [p.name for p in parameters_of(net) if p.kind in BY_POSITION]

@@ -1,9 +1,0 @@
-"""What Gluon has compiled."""
-
-from d2lhybrid.frameworks import defaults
-from d2lhybrid.frameworks.mxnet import compat
-
-disk_cache_hits = defaults.disk_cache_hits
-programs_compiled = compat.programs_compiled
-start = defaults.start
-use_disk_cache = defaults.use_disk_cache

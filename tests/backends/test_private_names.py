@@ -1,0 +1,53 @@
+"""Where a framework renames what it never promised, explain and graph show less, and say so."""
+
+from importlib import import_module
+
+import numpy
+import pytest
+from models import MODELS, compiled_model
+
+from d2lhybrid import explain, graph, synchronize, variants
+
+CONTEXT = "tensorflow.python.eager.context"
+NOTED = [
+    ("torch", "torch._dynamo.output_graph", "graph_break_reasons"),
+    ("torch", "torch._dynamo.utils", "get_compilation_metrics"),
+    ("torch", "torch._dynamo.eval_frame", "_debug_get_cache_entry_list"),
+    ("torch", "torch._inductor.config", "_post_fusion_custom_pass"),
+    ("torch", "torch._inductor.ir", "ExternKernel"),
+    ("tensorflow", CONTEXT, "enable_graph_collection"),
+    ("tensorflow", CONTEXT, "disable_graph_collection"),
+    ("tensorflow", CONTEXT, "export_run_metadata"),
+]
+
+
+@pytest.mark.parametrize(("room", "module", "name"), NOTED)
+def test_what_is_not_shown_is_said(monkeypatch, room, module, name):
+    function, x = compiled_model(room)
+    monkeypatch.delattr(import_module(module), name)
+    explanation, picture = explain(function, x), graph(function, x)
+    assert (explanation.graph_count, explanation.unsupported) == (1, ())
+    assert len(picture.fates) >= 2
+    said = " ".join((*explanation.notes, *picture.notes))
+    assert "this report is incomplete" in said or "This report lacks" in said
+
+
+@pytest.mark.parametrize("room", ["tensorflow", "jax"])
+def test_nothing_raises_without_what_is_dispensable(monkeypatch, room):
+    """Each name is gone for private.py alone: the frameworks themselves could not do without."""
+    calls, asked = (compiled_model(room), MODELS[room]()), [""]
+
+    def seen(owner, name, *default):
+        asked.extend({name}.difference(asked))
+        return getattr(owner, "" if name == gone else name, *default)
+
+    private = import_module(f"d2lhybrid.backends.{room}.private")
+    monkeypatch.setattr(private, "getattr", seen, raising=False)
+    for gone in asked:  # which grows meanwhile
+        synchronize()
+        for function, x in calls:
+            assert "eager" in variants(function, x), gone
+            assert explain(function, x).graph_count == 1, gone
+            assert len(graph(function, x).fates) >= 2, gone
+            assert explain(lambda x: x * numpy.asarray(x), x).unsupported, gone
+    assert len(asked) > 4
