@@ -11,6 +11,7 @@ from .artifacts.load import (
 )
 from .artifacts.native import run_native as run_native
 from .artifacts.save import save as save
+from .backends.mxnet.compat import import_mxnet as import_mxnet
 from .core.arguments import call as call
 from .diagnosis import doctor as doctor
 from .experiment.claim import Judgement as Judgement
@@ -21,7 +22,6 @@ from .experiment.sweep import sweep as sweep
 from .experiment.training import training as training
 from .experiment.variants import Variants as Variants, variants as variants
 from .explaining import explain as explain, graph as graph
-from .backends.mxnet.compat import import_mxnet as import_mxnet
 from .graphs.explanation import Explanation as Explanation
 from .graphs.graph import Graph as Graph
 from .timing import Benchmark as Benchmark, Timer as Timer, synchronize as synchronize

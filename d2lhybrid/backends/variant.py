@@ -175,9 +175,6 @@ class Variant:
     run: Function | str  # the reason, if it cannot be built here
     code: str = ""  # by hand: it computes y from net and x, which stands for the arguments
     role: Role = "way"
-    # The function whose graphs, as ``explain`` finds them, are those of this way; None if it isn't
-    # compiled, or if its graphs aren't known.
-    explained: Function | None = None
     # ---
     name: str = ""
     model: Function | None = None  # None for a training step, which holds a copy

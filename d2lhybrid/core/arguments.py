@@ -1,7 +1,6 @@
 """A call with its arguments, and the names of what is called: ``call(net, x, mask=m)``."""
 
 from collections.abc import Collection, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from inspect import Parameter, signature
@@ -90,30 +89,6 @@ def write_nearest(received: Any, known: Collection[str]) -> str:
     """The sentence that suggests the nearest known name, after a space; "" if there is none."""
     near = nearest(received, known, 0.7) if isinstance(received, str) else ""
     return " " + _("Write {near!r}.").format(near=near) if near else ""
-
-
-def keywords_of(function: Any, positional: int) -> set[str]:
-    """The names of the keyword arguments that a callable, or a model's forward pass, has left.
-
-    Args:
-        function: the callable or model. A model's ``__call__`` takes anything, and its forward
-            pass names the parameters, so both are asked.
-        positional: how many arguments come by position: the names of the first so many parameters
-            are taken.
-    """
-    names: set[str] = set()
-    for method in ("__call__", *FORWARD):
-        asked = function
-        if method in FORWARD:
-            with suppress(Exception):  # an attribute of that name may be anything
-                asked = getattr(function, method)
-        skipped = positional + (method == "hybrid_forward")  # MXNet passes it a module first
-        parameters = parameters_of(asked)
-        by_position = [parameter.name for parameter in parameters if parameter.kind in BY_POSITION]
-        taken = by_position[: max(0, skipped)]
-        by_name = {parameter.name for parameter in parameters if parameter.kind in BY_NAME}
-        names |= by_name.difference(taken)
-    return names
 
 
 def parameters_of(function: Any) -> list[Parameter]:

@@ -12,7 +12,6 @@ from jax.extend.core import jaxprs_in_params
 from d2lhybrid.backends.failures import from_error, last_user_frame, quiet, require_runs
 from d2lhybrid.backends.jax import private
 from d2lhybrid.backends.jax.modules import (
-    Whole,
     compiled_in,
     eager,
     is_jitted,
@@ -44,9 +43,6 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     A program of JAX is always whole, so there are no graph breaks. A model that isn't compiled, but
     calls what is, takes a graph for each of these calls.
     """
-    is_whole = isinstance(model, Whole)
-    if is_whole:
-        model = model.model
     jitted = compiled_in(model)
     missing = MissingNames()
     compilations = missing.ask(lambda: sum(map(private.compilations, jitted)), 0)
@@ -61,7 +57,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         return replace(report, unsupported=(from_error(error),))
     if not leaks:  # else a later call may raise, whatever its types are
         notes = (_signature(model, jaxpr), *notes)
-    programs = _programs(model, jaxpr, is_whole)
+    programs = _programs(model, jaxpr)
     return replace(
         report,
         graph_count=len(programs),
@@ -123,13 +119,13 @@ def _first_line(model: Any) -> list[tuple[str, int]]:
     return [(code.co_filename, code.co_firstlineno)] if code else []
 
 
-def _programs(model: Any, jaxpr: Any, is_whole: bool = False) -> list[tuple[str, Any]]:
+def _programs(model: Any, jaxpr: Any) -> list[tuple[str, Any]]:
     """The name and the jaxpr of each program that a call takes.
 
     That is the whole model, unless it calls what is compiled and isn't compiled itself.
     """
     parts: list[tuple[str, Any]] = []
-    if not is_whole and jitted_behind(model) is None:
+    if jitted_behind(model) is None:
         names = set(map(name_of, compiled_in(model)))
         calls = [e.params for e in jaxpr.jaxpr.eqns if e.primitive.name == "jit"]
         parts = [(call["name"], call["jaxpr"]) for call in calls if call["name"] in names]

@@ -132,16 +132,6 @@ def pure(model: Function) -> Pure:
     return Pure(run_function, None, frozenset(private.static_arguments(model)), name)
 
 
-@dataclass(frozen=True)
-class Whole:
-    """A model that a way compiles as a whole, whatever is compiled in it already."""
-
-    model: Function
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.model(*args, **kwargs)
-
-
 def eager(model: Any) -> Any:
     """The model operation by operation, even if it is compiled; of a module a copy."""
     if is_module(model):

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from d2lhybrid.backends.checks import require_options
-from d2lhybrid.backends.jax.modules import Whole, eager, flax, is_module, pure
+from d2lhybrid.backends.jax.modules import eager, flax, is_module, pure
 from d2lhybrid.backends.layers import Layer, chain
 from d2lhybrid.backends.mlp import functions
 from d2lhybrid.backends.state import kept_attributes, leaving_attributes
@@ -54,7 +54,7 @@ def variants(
     """
     require_options("jax.jit", compiler_options, ())
     with kept_attributes(net):
-        model, whole = pure(net).fitted(args, kwargs), Whole(net)
+        model = pure(net).fitted(args, kwargs)
     model = replace(model, run=leaving_attributes(model.run, net))
     argnums, argnames = model.static(args, kwargs)
     written = _written(net, args, kwargs, argnums, argnames)
@@ -85,15 +85,13 @@ def variants(
     given = ("weights, {values}" if is_module(net) else "{values}").format(**written)
     by_name = {"eager": Variant(eager(net), "y = net({as_given})".format(**written))}
     if is_module(net):
-        by_name["nnx.jit"] = Variant(
-            DeferredBuild(nnx_jit), _NNX_JIT.format(**written), explained=whole
-        )
-    by_name["jit"] = Variant(DeferredBuild(jit), f"{jit_code}\ny = fast({given})", explained=whole)
+        by_name["nnx.jit"] = Variant(DeferredBuild(nnx_jit), _NNX_JIT.format(**written))
+    by_name["jit"] = Variant(DeferredBuild(jit), f"{jit_code}\ny = fast({given})")
     ahead: DeferredBuild | str = DeferredBuild(compiled_ahead)
     if argnums or argnames:
         ahead = N_("it takes no static arguments, whose values are part of the program")
     ahead_code = f"{jit_code}.lower({given}).compile()\ny = fast({given})"
-    by_name["compiled ahead"] = Variant(ahead, ahead_code, explained=whole)
+    by_name["compiled ahead"] = Variant(ahead, ahead_code)
     if include_expert:
         by_name["jit constants"] = Variant(
             DeferredBuild(jit_constants), _CONSTANTS.format(**written)

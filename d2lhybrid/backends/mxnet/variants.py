@@ -68,9 +68,8 @@ def variants(
                 block.optimize_for(*inputs, backend=backend, **flags)
             return _taking_keywords(block, keywords)
 
-        explained = clone_sharing_parameters(net, backend=backend) if backend else eager_block
         code = _hybridized_code(flags, backend, written_inputs)
-        return Variant(DeferredBuild(build), code, explained=explained)
+        return Variant(DeferredBuild(build), code)
 
     by_name = {"eager": Variant(eager, eager_code)}
     for name, flags in HYBRIDIZED.items():

@@ -89,16 +89,15 @@ def variants(
 
         return DeferredBuild(build_for_numbers)
 
-    def way(run: DeferredBuild, code: str, options: str, explained: Function) -> Variant:
-        return Variant(run, code.format(options=options, **written), explained=explained)
+    def way(run: DeferredBuild, code: str, options: str) -> Variant:
+        return Variant(run, code.format(options=options, **written))
 
-    in_graph, in_xla = function(None), function(True)
     by_name = {
         "eager": Variant(eager(net), direct),
-        "tf.function": way(as_graph(function), _FUNCTION, "", in_graph),
-        "tf.function XLA": way(by_xla(function), _FUNCTION, _XLA, in_xla),
-        "concrete function": way(as_graph(concrete_function), _CONCRETE, "", in_graph),
-        "concrete function XLA": way(by_xla(concrete_function), _CONCRETE, _XLA, in_xla),
+        "tf.function": way(as_graph(function), _FUNCTION, ""),
+        "tf.function XLA": way(by_xla(function), _FUNCTION, _XLA),
+        "concrete function": way(as_graph(concrete_function), _CONCRETE, ""),
+        "concrete function XLA": way(by_xla(concrete_function), _CONCRETE, _XLA),
     }
     by_name |= _litert(net, concrete_function, args, kwargs)
     if include_expert:

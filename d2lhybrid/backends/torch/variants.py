@@ -72,7 +72,7 @@ def variants(
     if not options.keys() & {"backend", "mode"}:  # unless the user has chosen
         ways["torch.compile reduce-overhead"] = _reduce_overhead(net, options)
     package = no_inductor() or ahead.aotinductor(net, args, kwargs)
-    ways["aotinductor"] = Variant(unfit or package, _PACKAGE + "y = fast({passed})", explained=net)
+    ways["aotinductor"] = Variant(unfit or package, _PACKAGE + "y = fast({passed})")
     session = unfit or ahead.no_onnxruntime() or ahead.onnxruntime(net, args, kwargs)
     if isinstance(net, nn.Module):
         onnx = _ONNX_OF_SEVERAL if "," in written["tensors"] else _ONNX
@@ -175,7 +175,7 @@ def _compiled(net: Function, **options: Any) -> Variant:
     given = given.replace("{", "{{").replace("}", "}}")  # the arguments are filled in later
     code = f"fast = torch.compile(net{given})\n{_RUN}"
     run = lacking or DeferredBuild(build, compiler=compiler)
-    return Variant(run, code, explained=net if compiler else None)
+    return Variant(run, code)
 
 
 def _functions(net: Any, options: Kwargs) -> VariantsByName:
