@@ -68,7 +68,6 @@ class DeferredBuild:
 
     With `load`, it is compiled ahead of time: ``build()`` is what a release pays once, ``load()``
     what each process pays for what was built. Without, building belongs to the first call.
-    `require_loads` raises CannotBuildError for what was built if loading would end this process.
     `compiler` is the one that building needs, if it has to be started in each process.
     `shared` is a folder in which the first of several processes leaves what it has built into a
     ``Folder``, for those after it.
@@ -79,53 +78,40 @@ class DeferredBuild:
         self,
         build: Callable[[], Any],
         load: Function | None = None,
-        require_loads: Callable[[Any], None] = lambda _product: None,
         compiler: str = "",
     ) -> None:
-        self._build, self._load, self._require_loads = build, load, require_loads
+        self._build, self._load = build, load
         self.ahead = load is not None
         self.compiler = compiler
         self.shared: Path | None = None
-        self._loads = False  # is it known that it does?
         self._product: Any = None
         self.built: Function | None = None
         self.compiler_note: Callable[[], str] = str  # what there is to say of it after a call
 
     def anew(self) -> "DeferredBuild":
         """The same, not yet built."""
-        new = DeferredBuild(self._build, self._load, self._require_loads, self.compiler)
+        new = DeferredBuild(self._build, self._load, self.compiler)
         new.shared = self.shared
         return new
 
     def __reduce__(self) -> Any:
         """In another process it is not yet built, either."""
-        return DeferredBuild, (self._build, self._load, self._require_loads, self.compiler)
+        return DeferredBuild, (self._build, self._load, self.compiler)
 
     def build(self) -> None:
         """Build it, unless that is done, here or by an earlier process."""
         with silent():
             if self._product is None and self.shared:
                 self._product = Folder.kept(self.shared)
-                self._loads = self._product is not None
             if self._product is None:
                 self._product = self._build()
-
-    def require_loads(self) -> None:
-        """Raise CannotBuildError if loading it would end this process; else ``load`` may follow.
-
-        To find out is no part of what building or loading costs.
-        """
-        self.build()
-        if not self._loads:
-            self._require_loads(self._product)
-            self._loads = True
-            if self.shared and isinstance(self._product, Folder):
-                self._product.keep(self.shared)
+                if self.shared and isinstance(self._product, Folder):
+                    self._product.keep(self.shared)
 
     def load(self) -> Function:
         """The callable, loaded from what was built, which is done first where it is not."""
         if self.built is None:
-            self.require_loads()
+            self.build()
             with silent():
                 made: Any = self._load(self._product) if self._load else self._product
             if isinstance(made, WithCompilerNote):

@@ -88,7 +88,6 @@ def _start(target: Call, timer: TimerFunction) -> Started:
         if deferred.ahead:
             deferred.build()
             costs.build_seconds = timer() - start
-            deferred.require_loads()  # in another process, so it is no part of what loading costs
             start = timer()
             deferred.load()
             costs.load_seconds = timer() - start

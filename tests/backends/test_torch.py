@@ -161,22 +161,11 @@ def test_without_a_compiler_the_reason_names_the_package(monkeypatch, tmp_path):
 
 
 @compiles
-def test_a_package_that_ends_a_process_is_a_row_with_that_reason(monkeypatch):
-    ask = programs.why_not_loaded
-
-    def ask_where_there_is_a_gpu(folder):  # which the exporter must not take for a true one
-        with monkeypatch.context() as gpu:
-            gpu.setattr(torch.cuda, "is_available", lambda: True)
-            return ask(folder)
-
-    monkeypatch.setattr(programs, "why_not_loaded", ask_where_there_is_a_gpu)
-    monkeypatch.setattr(programs, "_LOAD", "import os; os.kill(os.getpid(), 11)")
+def test_a_pytorch_whose_packages_crash_makes_none(monkeypatch):
+    monkeypatch.setattr(torch, "__version__", "2.11.0")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     net, x = torch_model()
-    ways = variants(net, x).only("eager", "aotinductor")
-    c = compare(ways, x, time_limit=0.1, progress=False)
-    assert list(c) == ["eager"]
-    assert f"PyTorch {torch.__version__} crashes" in c.unavailable["aotinductor"]
-    assert "-11 (SIGSEGV)" in c.unavailable["aotinductor"]
+    assert "PyTorch 2.11.0 crashes" in variants(net, x).unavailable["aotinductor"]
 
 
 def test_tensors_that_cannot_be_copied_are_no_hindrance():

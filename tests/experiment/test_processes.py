@@ -469,7 +469,7 @@ def test_threads_alone_measure_in_one_process_whose_rounds_decide():
     assert (c.processes, c.verdict("slow"), c.seed) == ((), "slower", 1)
     assert c.rounds >= 6
     longer = c.experiment.measure_on(lambda _comparison: False)  # as an undecided claim does
-    assert longer.rounds > c.rounds
+    assert longer.seed != c.seed  # in another process, whose rounds are other ones
     assert c.experiment.measure_on(lambda _comparison: False).seed == longer.seed  # only once
 
 

@@ -111,7 +111,7 @@ def aotinductor(net: Any, args: Args, kwargs: Kwargs) -> DeferredBuild:
     def load(folder: Folder) -> Function:
         return Checked(export.load_package(folder.path), args, kwargs)
 
-    return DeferredBuild(build, load, _require_loads, INDUCTOR)
+    return DeferredBuild(build, load, INDUCTOR)
 
 
 def no_onnxruntime() -> str:
@@ -178,8 +178,3 @@ def _require_cpu(*tensors: Iterable[Any]) -> None:
     devices = {str(getattr(tensor, "device", "cpu")) for tensor in chain(*tensors)}
     if devices - {"cpu"}:
         raise CannotBuildError(_("it only supports models on the CPU"))
-
-
-def _require_loads(folder: Folder) -> None:
-    if reason := export.no_packages():
-        raise CannotBuildError(reason)

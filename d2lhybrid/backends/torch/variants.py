@@ -71,7 +71,7 @@ def variants(
     }
     if not options.keys() & {"backend", "mode"}:  # unless the user has chosen
         ways["torch.compile reduce-overhead"] = _reduce_overhead(net, options)
-    package = no_inductor() or ahead.aotinductor(net, args, kwargs)
+    package = no_inductor() or export.no_packages() or ahead.aotinductor(net, args, kwargs)
     ways["aotinductor"] = Variant(unfit or package, _PACKAGE + "y = fast({passed})")
     session = unfit or ahead.no_onnxruntime() or ahead.onnxruntime(net, args, kwargs)
     if isinstance(net, nn.Module):
