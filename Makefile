@@ -21,7 +21,7 @@ export FOLDER
 IN_A_FOLDER = $(if $(FOLDER),TMPDIR="$$FOLDER",FOLDER=$$(mktemp -d) && trap 'rm -rf "$$FOLDER"' EXIT \
 	&& trap 'exit 1' INT TERM && TMPDIR="$$FOLDER")
 # Unit tests wait now and then, for a disk or for another process: one process more than cores.
-ONE_MORE = $$($(PY) -c 'import psutil; from d2lhybrid.experiment.provenance import environment; \
+ONE_MORE = $$($(PY) -c 'import psutil; from d2lhybrid.measuring.provenance import environment; \
 	print(min(psutil.cpu_count(logical=False) or 1, environment().cores) + 1)')
 # The resolver of `make lock`.
 UV := 0.13.8

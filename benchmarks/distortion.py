@@ -7,7 +7,7 @@ has one thread. The first load is 0: its ratios are the true ones. Beside busy p
 is that of *all* rounds, also of those in which other programs held a thread up, with the interval
 of their median. A *distortion* is how many times too large or too small such a ratio is. Below the
 table is the largest of each framework. Times 1.25 it is the framework's ``busy_bound``
-(d2lhybrid/experiment/verdict.py), up to which `compare` believes no ratio of a busy machine.
+(d2lhybrid/measuring/verdict.py), up to which `compare` believes no ratio of a busy machine.
 
 It goes on where it was interrupted. Compilers keep what they compile in one folder for all runs.
 """
@@ -22,7 +22,7 @@ from callables import ROOT, busy, in_a_process
 from resumable import Results
 
 from d2lhybrid import Comparison, backends, compare, variants
-from d2lhybrid.core import stats
+from d2lhybrid.measuring import stats
 
 sys.path.insert(0, str(ROOT / "tools"))
 sys.path.insert(0, str(ROOT))

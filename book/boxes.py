@@ -20,12 +20,12 @@ from book.files import FIGURES, Key
 from book.languages import Language
 from book.recorded import RecordedCell, RecordedNetworks, number, where
 from d2lhybrid.core.i18n import listed, set_language
-from d2lhybrid.display.table import Table, span
-from d2lhybrid.experiment import shown
-from d2lhybrid.experiment.comparison import Comparison
-from d2lhybrid.experiment.measurement import METRICS
-from d2lhybrid.experiment.revealed import Group, picture, picture_in_words
-from d2lhybrid.experiment.rows import Row, Rows, Times, not_run
+from d2lhybrid.core.table import Table, span
+from d2lhybrid.measuring.measurement import METRICS
+from d2lhybrid.measuring.rows import Row, Rows, Times, not_run
+from d2lhybrid.showing import text as shown
+from d2lhybrid.teaching.groups import Group, picture, picture_in_words
+from d2lhybrid.verbs.comparison import Comparison
 from recording import recordings
 from recording.recordings import Compared, Output, Recording, Text
 

@@ -15,9 +15,9 @@ from book.blocks import Case, Chapter, NetworksPicture, labels
 from book.errors import BookError
 from book.frameworks import FRAMEWORKS
 from book.translate import Translate
-from d2lhybrid.core.stats import MARGIN
-from d2lhybrid.experiment.revealed import Group
-from d2lhybrid.experiment.rows import Row, Times
+from d2lhybrid.measuring.rows import Row, Times
+from d2lhybrid.measuring.stats import MARGIN
+from d2lhybrid.teaching.groups import Group
 from recording.recordings import (
     Cell,
     CellsRecording,

@@ -19,11 +19,11 @@ from d2lhybrid.core.errors import ArgumentError, D2LHybridError
 from d2lhybrid.core.i18n import LANGUAGES, gettext as _, noop as N_, set_language
 from d2lhybrid.core.output import onto_stderr
 from d2lhybrid.core.reader import in_shell
-from d2lhybrid.diagnosis import doctor
-from d2lhybrid.experiment.compare import compare
-from d2lhybrid.experiment.variants import variants
-from d2lhybrid.explaining import explain
-from d2lhybrid.source_file import EXAMPLE, EXAMPLE_CODE, example_in, to_compare
+from d2lhybrid.verbs.comparing import compare
+from d2lhybrid.verbs.diagnosis import doctor
+from d2lhybrid.verbs.explaining import explain
+from d2lhybrid.verbs.source_file import EXAMPLE, EXAMPLE_CODE, example_in, to_compare
+from d2lhybrid.verbs.variants import variants
 
 COMMANDS = {
     "compare": N_("time the ways to run a model, or the functions in a file, side by side"),

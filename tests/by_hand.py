@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from d2lhybrid.experiment.comparison import Comparison, Sweep
-from d2lhybrid.experiment.measurement import Measurement, Samples
-from d2lhybrid.experiment.provenance import Environment
+from d2lhybrid.measuring.measurement import Measurement, Samples
+from d2lhybrid.measuring.provenance import Environment
+from d2lhybrid.verbs.comparison import Comparison, Sweep
 
 ENV = Environment(
     date="2026-11-21T10:00:00+00:00",

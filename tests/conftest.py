@@ -99,7 +99,7 @@ def user(tmp_path_factory, monkeypatch):
 @pytest.fixture(autouse=True)
 def _other_tests_hold_no_cores(monkeypatch):
     """Or what is compared would move to another process whenever tests run side by side."""
-    monkeypatch.setattr("d2lhybrid.experiment.disturbance.cores_others_use", lambda _seconds: 0.0)
+    monkeypatch.setattr("d2lhybrid.measuring.disturbance.cores_others_use", lambda _seconds: 0.0)
 
 
 @pytest.fixture

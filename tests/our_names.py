@@ -8,9 +8,9 @@ from d2lhybrid.backends.variant import (
     WithCompilerNote,
 )
 from d2lhybrid.core.arguments import call
-from d2lhybrid.experiment.comparison import Comparison
-from d2lhybrid.experiment.sampler import Sampler
-from d2lhybrid.experiment.variants import Variants
+from d2lhybrid.measuring.sampler import Sampler
+from d2lhybrid.verbs.comparison import Comparison
+from d2lhybrid.verbs.variants import Variants
 
 CLASSES = (
     DeferredBuild,

@@ -14,7 +14,7 @@ from processes import ROOT
 
 from book.languages import LANGUAGES
 from book.measured import COMPILED, GRAPHS, Comparison, Row
-from d2lhybrid.experiment.joined import join
+from d2lhybrid.processes.joined import join
 from website.words import words
 
 WAYS = {

@@ -136,7 +136,7 @@ def test_waiting_loads_of_a_framework_only_what_waits(name):
     folders = tuple(f"d2lhybrid.backends.{framework.name}." for framework in known())
     parts = {module.rpartition(".")[2] for module in loaded if module.startswith(folders)}
     assert {"device"} <= parts <= {"device", "private", "compat"}
-    floors = ("d2lhybrid.graphs", "d2lhybrid.display", "d2lhybrid.experiment", "d2lhybrid.why")
+    floors = ("d2lhybrid.graphs", "d2lhybrid.showing", "d2lhybrid.measuring", "d2lhybrid.why")
     assert not {module for module in loaded if module.startswith(floors)}
 
 

@@ -32,7 +32,7 @@ from book.measured import (
     times,
 )
 from book.recorded import read_recorded
-from d2lhybrid.experiment import shown
+from d2lhybrid.showing import text as shown
 from website.picture import picture
 from website.words import words
 

@@ -26,7 +26,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from d2lhybrid.experiment.provenance import environment
+from d2lhybrid.measuring.provenance import environment
 
 ROOT = Path(__file__).resolve().parent.parent
 LIBRARIES = ROOT / "build/models"

@@ -45,8 +45,8 @@ from nbval.plugin import IPyNbCell
 from xdist.scheduler import LoadScopeScheduling
 
 from d2lhybrid import backends
-from d2lhybrid.experiment.claim import DECIDED, MIME
-from d2lhybrid.experiment.comparison import MIME as COMPARED
+from d2lhybrid.verbs.claims import DECIDED, MIME
+from d2lhybrid.verbs.comparison import MIME as COMPARED
 
 # Kernels inherit these.
 MOST_SECONDS = "D2LHYBRID_MOST_SECONDS"

@@ -23,9 +23,9 @@ from d2lhybrid.core.compare_outputs import mismatch
 from d2lhybrid.core.host_array import dtype_and_shape
 from d2lhybrid.core.i18n import count, gettext as _, listed, noop as N_, pgettext, sentences
 from d2lhybrid.core.pytree import leaves
+from d2lhybrid.core.table import Column, Table
 from d2lhybrid.core.toolchain import missing
 from d2lhybrid.core.usage import written_as
-from d2lhybrid.display.table import Column, Table
 
 ANSWERS = {"proved": N_("proved"), "failed": N_("failed"), "not run": N_("not run")}
 

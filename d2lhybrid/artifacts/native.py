@@ -31,9 +31,9 @@ from d2lhybrid.core import errors
 from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.i18n import general, gettext as _, noop as N_, sentences
+from d2lhybrid.core.progress import show_status
 from d2lhybrid.core.subprocesses import run, status
 from d2lhybrid.core.toolchain import find_compiler
-from d2lhybrid.display.progress import show_status
 
 SOURCES = Path(__file__).parent.parent / "native"
 PROGRAM = "run_model"

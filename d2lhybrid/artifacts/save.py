@@ -29,8 +29,8 @@ from d2lhybrid.core.compare_outputs import mismatch
 from d2lhybrid.core.errors import D2LHybridError, SaveError, brief
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.i18n import gettext as _, sentences
+from d2lhybrid.core.progress import status_line
 from d2lhybrid.core.usage import not_a_model
-from d2lhybrid.display.progress import status_line
 
 
 def _misused(given: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import count, gettext as _, ngettext
-from d2lhybrid.display.table import Column, Table
+from d2lhybrid.core.table import Column, Table
 from d2lhybrid.graphs.graph import Graph
 from d2lhybrid.graphs.program import Program, counted
 

@@ -6,8 +6,8 @@ from functools import cached_property
 from html import escape
 
 from d2lhybrid.core.i18n import gettext as _, pad, width
-from d2lhybrid.display.graph_svg import LARGEST, Box, Panel, svg
 from d2lhybrid.graphs.fates import DROPPED, FATES, FOLDED, FREE, FUSED, KEPT, MERGED, REWRITTEN
+from d2lhybrid.graphs.picture import LARGEST, Box, Panel, svg
 from d2lhybrid.graphs.stages import Node, Stage
 
 # Light fills under dark letters, which can be read on a light page and on a dark one. What is

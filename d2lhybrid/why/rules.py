@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from d2lhybrid.core.i18n import count, gettext as _, ngettext, sentences
-from d2lhybrid.display.table import seconds
-from d2lhybrid.experiment.rows import Row, Rows
+from d2lhybrid.core.table import seconds
+from d2lhybrid.measuring.rows import Row, Rows
 from d2lhybrid.why.facts import Facts
 from d2lhybrid.why.text import avoided, in_one_line, line
 

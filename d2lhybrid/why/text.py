@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from d2lhybrid.core.i18n import count, gettext as _, listed, names, ngettext
-from d2lhybrid.display.table import seconds
-from d2lhybrid.experiment.rows import Row
+from d2lhybrid.core.table import seconds
 from d2lhybrid.graphs.explanation import Finding
+from d2lhybrid.measuring.rows import Row
 from d2lhybrid.why.facts import Facts
 
 

@@ -10,14 +10,14 @@ from processes import python
 from d2lhybrid.backends import get, known
 from d2lhybrid.core.subprocesses import run_python
 from d2lhybrid.errors import ArgumentError
-from d2lhybrid.experiment.experiment import Experiment
-from d2lhybrid.experiment.travel import pack, unpack
-from d2lhybrid.experiment.variants import variants
+from d2lhybrid.measuring.experiment import Experiment
+from d2lhybrid.processes.travel import pack, unpack
+from d2lhybrid.verbs.variants import variants
 
 # Prints, for each callable, the sum of its output.
 _RUN = """
 import sys
-from d2lhybrid.experiment.travel import unpack
+from d2lhybrid.processes.travel import unpack
 experiment = unpack(open(sys.argv[1], "rb").read())
 for label, function in experiment.functions.items():
     call = experiment._call(function)

@@ -10,9 +10,9 @@ from contextlib import suppress
 import pytest
 from processes import python
 
+from d2lhybrid.core import progress
 from d2lhybrid.core.output import quiet, silent
-from d2lhybrid.display import progress
-from d2lhybrid.display.progress import show_progress, show_status
+from d2lhybrid.core.progress import show_progress, show_status
 
 
 def test_native_lines_are_held_back_unless_the_block_raises(capfd):

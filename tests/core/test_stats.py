@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from d2lhybrid.core import stats
-from d2lhybrid.experiment.verdict import decide_verdict
+from d2lhybrid.measuring import stats
+from d2lhybrid.measuring.verdict import decide_verdict
 
 TIMES = st.floats(1e-8, 1e3)
 ROUNDS = st.lists(st.tuples(TIMES, TIMES), min_size=1, max_size=60)

@@ -8,7 +8,7 @@ import toy
 from fake import Compiler, Gpu, Machine
 
 from d2lhybrid import backends
-from d2lhybrid.experiment import disturbance
+from d2lhybrid.measuring import disturbance
 
 
 @pytest.fixture(autouse=True)

@@ -12,12 +12,12 @@ from by_hand import ENV, comparison, sweep
 from fake import Machine
 
 from d2lhybrid.errors import ArgumentError, ClaimError, UnknownLabelError
-from d2lhybrid.experiment import claim as claims
-from d2lhybrid.experiment.claim import Claim
-from d2lhybrid.experiment.compare import compare
-from d2lhybrid.experiment.comparison import Comparison
-from d2lhybrid.experiment.joined import join
-from d2lhybrid.experiment.measurement import Samples
+from d2lhybrid.measuring.measurement import Samples
+from d2lhybrid.processes.joined import join
+from d2lhybrid.verbs import claims
+from d2lhybrid.verbs.claims import Claim
+from d2lhybrid.verbs.comparing import compare
+from d2lhybrid.verbs.comparison import Comparison
 
 EDGE = 1 / 1.02  # of what counts as the same time, with the usual margin
 

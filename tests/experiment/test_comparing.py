@@ -16,7 +16,7 @@ from fake import Fake, Machine
 
 from d2lhybrid import call
 from d2lhybrid.backends.variant import DeferredBuild, Variant
-from d2lhybrid.display import progress
+from d2lhybrid.core import progress
 from d2lhybrid.errors import (
     ArgumentError,
     CallFailedError,
@@ -24,11 +24,11 @@ from d2lhybrid.errors import (
     DifferentAnswerError,
     UnknownLabelError,
 )
-from d2lhybrid.experiment import cold_start, experiment
-from d2lhybrid.experiment.advice import best
-from d2lhybrid.experiment.compare import compare, measure
-from d2lhybrid.experiment.sweep import sweep
-from d2lhybrid.experiment.variants import Variants
+from d2lhybrid.measuring import cold_start, experiment
+from d2lhybrid.showing.advice import best
+from d2lhybrid.verbs.comparing import compare, measure
+from d2lhybrid.verbs.sweeping import sweep
+from d2lhybrid.verbs.variants import Variants
 
 
 def run(machine, functions, **options):

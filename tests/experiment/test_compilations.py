@@ -11,9 +11,9 @@ from fake import Gpu
 
 from d2lhybrid import backends
 from d2lhybrid.backends.variant import SelfTimed
-from d2lhybrid.experiment.compare import compare, measure
-from d2lhybrid.experiment.joined import join
-from d2lhybrid.experiment.measurement import Measurement
+from d2lhybrid.measuring.measurement import Measurement
+from d2lhybrid.processes.joined import join
+from d2lhybrid.verbs.comparing import compare, measure
 
 
 def compared(compiler, functions, **options):

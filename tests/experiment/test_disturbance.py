@@ -11,8 +11,8 @@ from processes import python
 
 from d2lhybrid import compare
 from d2lhybrid.backends.variant import SelfTimed
-from d2lhybrid.experiment import disturbance
-from d2lhybrid.experiment.disturbance import LinuxCounts, SwitchCounts, Usage
+from d2lhybrid.measuring import disturbance
+from d2lhybrid.measuring.disturbance import LinuxCounts, SwitchCounts, Usage
 
 ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts it")
 
@@ -168,7 +168,7 @@ def test_a_thread_that_wants_a_processor_that_others_keep_waits():
 
 SHARED = """
 import os, subprocess, sys, time
-from d2lhybrid.experiment.disturbance import LinuxCounts, Usage
+from d2lhybrid.measuring.disturbance import LinuxCounts, Usage
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
 try:

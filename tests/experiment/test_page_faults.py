@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from d2lhybrid import compare, measure
-from d2lhybrid.experiment import page_faults
-from d2lhybrid.experiment.page_faults import page_fault_seconds
+from d2lhybrid.measuring import page_faults
+from d2lhybrid.measuring.page_faults import page_fault_seconds
 
 MANY = 2**20  # bytes, of which a page fault each brings a few thousand
 

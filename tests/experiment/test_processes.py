@@ -25,10 +25,10 @@ from d2lhybrid.errors import (
     DifferentAnswerError,
     UnwritableFolderError,
 )
-from d2lhybrid.experiment import disturbance
-from d2lhybrid.experiment.compare import compare
-from d2lhybrid.experiment.processes import ProcessExperiment
-from d2lhybrid.experiment.sweep import sweep
+from d2lhybrid.measuring import disturbance
+from d2lhybrid.processes.processes import ProcessExperiment
+from d2lhybrid.verbs.comparing import compare
+from d2lhybrid.verbs.sweeping import sweep
 
 SHORT = {"time_limit": 0.2, "progress": False, "seed": 1}
 
@@ -285,7 +285,7 @@ def endless_native(x):
 
 @pytest.mark.skipif(os.name != "posix", reason="it sleeps by a function of the C library")
 def test_a_build_that_nothing_interrupts_ends_with_its_process(monkeypatch):
-    monkeypatch.setattr("d2lhybrid.experiment.processes.OVERTIME", 1.0)
+    monkeypatch.setattr("d2lhybrid.processes.processes.OVERTIME", 1.0)
     functions = {"quick": quick, "endless": endless_native}
     begin = time.monotonic()
     c = compare(functions, 1.0, processes=2, build_timeout=0.5, **SHORT)
@@ -477,10 +477,10 @@ def crowded(monkeypatch, held, threads=2):
     """Others hold so many cores, and a framework uses so many threads."""
     device = SimpleNamespace(thread_count=lambda: threads, is_started=lambda: True)
     framework = SimpleNamespace(device=device)
-    monkeypatch.setattr("d2lhybrid.experiment.crowded.loaded", lambda: (framework,))
+    monkeypatch.setattr("d2lhybrid.processes.crowded.loaded", lambda: (framework,))
     monkeypatch.setattr(disturbance, "cores_others_use", lambda seconds: held)
     env = replace(ENV, cores=2)
-    monkeypatch.setattr("d2lhybrid.experiment.crowded.environment", lambda: env)
+    monkeypatch.setattr("d2lhybrid.processes.crowded.environment", lambda: env)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from fake import Machine
 
 from d2lhybrid.backends.variant import Variant
 from d2lhybrid.errors import ArgumentError, UnknownLabelError
-from d2lhybrid.experiment.sweep import sweep
-from d2lhybrid.experiment.variants import Variants
+from d2lhybrid.verbs.sweeping import sweep
+from d2lhybrid.verbs.variants import Variants
 
 
 def test_sweep():

@@ -10,10 +10,10 @@ from our_names import OUR_NAMES
 from d2lhybrid import call
 from d2lhybrid.backends.variant import DeferredBuild, Variant, WithCompilerNote
 from d2lhybrid.errors import ArgumentError, UnknownLabelError
-from d2lhybrid.experiment.compare import compare, measure
-from d2lhybrid.experiment.sweep import sweep
-from d2lhybrid.experiment.training import training
-from d2lhybrid.experiment.variants import Variants, variants
+from d2lhybrid.verbs.comparing import compare, measure
+from d2lhybrid.verbs.sweeping import sweep
+from d2lhybrid.verbs.training import training
+from d2lhybrid.verbs.variants import Variants, variants
 
 
 def made(m, *args):

@@ -7,12 +7,12 @@ from by_hand import comparison
 from hypothesis import given, settings, strategies as st
 from processes import ROOT
 
-from d2lhybrid.display.table import NEVER
-from d2lhybrid.experiment import drawn, shown
-from d2lhybrid.experiment.advice import HOUR, best
-from d2lhybrid.experiment.comparison import Comparison
-from d2lhybrid.experiment.joined import join
-from d2lhybrid.experiment.measurement import Samples
+from d2lhybrid.core.table import NEVER
+from d2lhybrid.measuring.measurement import Samples
+from d2lhybrid.processes.joined import join
+from d2lhybrid.showing import pictures as drawn, text as shown
+from d2lhybrid.showing.advice import HOUR, best
+from d2lhybrid.verbs.comparison import Comparison
 
 SECONDS = st.floats(1e-5, 1.0)
 RECORDED = sorted((ROOT / "recorded" / "cpu").glob("*.json"))

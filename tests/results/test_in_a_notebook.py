@@ -7,7 +7,7 @@ import struct
 import nbclient
 import nbformat
 
-from d2lhybrid.experiment.comparison import MIME
+from d2lhybrid.verbs.comparison import MIME
 
 
 def executed(cells, folder):
@@ -53,7 +53,7 @@ def test_a_claim_at_the_end_of_a_cell_shows_its_line_and_nothing_else(tmp_path):
 def test_progress_shows_below_the_cell_and_leaves_no_box(tmp_path):
     code = (
         "from d2lhybrid import compare\n"
-        "from d2lhybrid.display import progress\n"
+        "from d2lhybrid.core import progress\n"
         "progress.SHOWN_AFTER = 0.0\n"
         "for _item in progress.show_progress('ab', 'letters', True): pass\n"
         "with progress.show_status('compiling {file}', True, file='run.c'): pass\n"

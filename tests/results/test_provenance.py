@@ -8,8 +8,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from d2lhybrid.experiment import provenance
-from d2lhybrid.experiment.provenance import Load, environment
+from d2lhybrid.measuring import provenance
+from d2lhybrid.measuring.provenance import Load, environment
 
 
 @pytest.mark.parametrize(

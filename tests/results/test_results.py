@@ -11,15 +11,15 @@ import pytest
 from by_hand import comparison, sweep
 from processes import ROOT
 
-from d2lhybrid.display import table
-from d2lhybrid.display.table import NEVER
+from d2lhybrid.core import table
+from d2lhybrid.core.table import NEVER
 from d2lhybrid.errors import ArgumentError, DamagedResultError, MissingPackageError
-from d2lhybrid.experiment.advice import best
-from d2lhybrid.experiment.comparison import Comparison, Sweep
-from d2lhybrid.experiment.measurement import Measurement, Samples
-from d2lhybrid.experiment.provenance import Environment
 from d2lhybrid.graphs.explanation import Finding
 from d2lhybrid.graphs.program import Program
+from d2lhybrid.measuring.measurement import Measurement, Samples
+from d2lhybrid.measuring.provenance import Environment
+from d2lhybrid.showing.advice import best
+from d2lhybrid.verbs.comparison import Comparison, Sweep
 from d2lhybrid.why.facts import Facts
 
 

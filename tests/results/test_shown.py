@@ -6,11 +6,12 @@ import re
 
 from by_hand import comparison, sweep
 
-from d2lhybrid.display.table import Column, Table
-from d2lhybrid.experiment import comparison as results, shown
-from d2lhybrid.experiment.comparison import Sweep
-from d2lhybrid.experiment.joined import join
-from d2lhybrid.experiment.rows import Row, Times
+from d2lhybrid.core.table import Column, Table
+from d2lhybrid.measuring.rows import Row, Times
+from d2lhybrid.processes.joined import join
+from d2lhybrid.showing import text as shown
+from d2lhybrid.verbs import comparison as results
+from d2lhybrid.verbs.comparison import Sweep
 
 TIMES = {"eager": 1e-3, "compiled": 5e-4, "slow": 2.5e-3, "<twin>": 1e-3}
 UNAVAILABLE = {"graphs": "it rests on CUDA graphs", "native": "Found no compiler. Install one."}

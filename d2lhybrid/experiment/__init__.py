@@ -1,1 +1,0 @@
-"""Experiments: what is compared, the rounds, what was measured, and what follows from it."""

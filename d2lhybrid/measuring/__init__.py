@@ -1,0 +1,1 @@
+"""Calls are timed in rounds; what was measured becomes records: samples, measurements, rows."""

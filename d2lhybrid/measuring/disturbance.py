@@ -1,0 +1,219 @@
+"""Which turns other programs held up, by what the system counts.
+
+A machine's load says little about one turn: while others keep the processors busy, one turn of a
+millisecond is often whole where ten in a row never are. So each turn is judged by itself. It was
+*disturbed* if its threads waited for a processor for more than a twentieth of it, while other
+programs used more than a quarter of a processor and left less than a quarter of all of them idle.
+The second half is needed because the threads of one framework also wait for each other: those of
+TensorFlow, JAX and MXNet do for a fifth of a turn and more on a machine that does nothing else.
+
+Linux counts both: a thread's waiting to the nanosecond, what the processors did in steps of 10 ms.
+So the second is asked over half a second, and turns are judged when that is over. Elsewhere,
+involuntary context switches and the load average say something of the same.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from time import perf_counter, process_time, sleep
+from typing import Any, NamedTuple, Protocol
+
+from d2lhybrid.measuring.page_faults import page_faults
+from d2lhybrid.measuring.provenance import load
+from d2lhybrid.measuring.sampler import Sampler
+
+try:
+    import resource
+except ImportError:  # on Windows
+    resource = None  # type: ignore[assignment]
+
+WAITED = 0.05  # of a turn, summed over the threads, is too much
+OTHERS = 0.25  # of one processor, used by other programs, is enough to make threads wait
+RECENT = 5.0  # seconds after which what was before says nothing of now
+ROOM = 0.25  # of the processors, if they were idle, left room for threads that waited
+WINDOW = 0.5  # seconds over which that is asked
+THREADS = Path("/proc/self/task")
+PROCESSORS = Path("/proc/stat")
+
+
+class Usage(NamedTuple):
+    """Seconds of the processors that other programs used, and in which nobody used them."""
+
+    others: float
+    idle: float
+
+
+class Counts(Protocol):
+    """What a system counts of threads that wait, and of other programs."""
+
+    def follow_threads(self) -> None:
+        """Find the threads that there are now."""
+
+    def waited(self) -> Any:
+        """How long, or how often, each thread has waited so far."""
+
+    def held_up(self, before: Any, after: Any, seconds: float) -> bool:
+        """Was that too much for a turn of so many seconds?"""
+
+    def usage(self) -> Usage:
+        """What the processors that this process may use have done so far."""
+
+    def is_crowded(self, usage: Usage, seconds: float) -> bool:
+        """Did other programs use so much in so many seconds that a thread had to wait for them?"""
+
+    def close(self) -> None:
+        """Keep no file open."""
+
+
+class LinuxCounts:
+    """A file for each thread, and one for the processors, of which some may be used from here."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, int] = {}
+        self._processors = {f"cpu{number}" for number in os.sched_getaffinity(0)}
+        self._ticks_per_second = os.sysconf("SC_CLK_TCK")
+
+    def follow_threads(self) -> None:
+        for thread in os.listdir(THREADS):
+            if thread not in self._files:
+                with suppress(OSError):  # it has ended, or no more files may be open
+                    self._files[thread] = os.open(THREADS / thread / "schedstat", os.O_RDONLY)
+
+    def waited(self) -> dict[str, int]:
+        """Nanoseconds of each thread: the second of three numbers."""
+        waited = {}
+        for thread, file in [*self._files.items()]:
+            try:
+                waited[thread] = int(os.pread(file, 64, 0).split()[1])
+            except OSError:  # it has ended
+                os.close(self._files.pop(thread))
+        return waited
+
+    def held_up(self, before: dict[str, int], after: dict[str, int], seconds: float) -> bool:
+        waited = sum(after[thread] - before[thread] for thread in after if thread in before)
+        return waited * 1e-9 > WAITED * seconds
+
+    def usage(self) -> Usage:
+        """From the ticks of each processor; this process's own part is known better."""
+        busy = idle = 0
+        for line in PROCESSORS.read_text(encoding="ascii").splitlines():
+            name, *ticks = line.split()
+            if name in self._processors:
+                user, nice, system, unused, for_disk, interrupts, soft, stolen = map(int, ticks[:8])
+                busy += user + nice + system + interrupts + soft + stolen
+                idle += unused + for_disk
+        ticks_per_second = self._ticks_per_second
+        return Usage(busy / ticks_per_second - _own_seconds(), idle / ticks_per_second)
+
+    def is_crowded(self, usage: Usage, seconds: float) -> bool:
+        had_room = usage.idle > ROOM * len(self._processors) * seconds
+        return usage.others > OTHERS * seconds and not had_room
+
+    def close(self) -> None:
+        while self._files:
+            os.close(self._files.popitem()[1])
+
+
+class SwitchCounts:
+    """Elsewhere: how often threads had to leave a processor, and the load of the last minute."""
+
+    def follow_threads(self) -> None:
+        """The system counts for all of them."""
+
+    def waited(self) -> int:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw if resource else 0
+
+    def held_up(self, before: int, after: int, seconds: float) -> bool:
+        return after > before
+
+    def usage(self) -> Usage:
+        return Usage(0.0, 0.0)  # it is not known for so short a time
+
+    def is_crowded(self, usage: Usage, seconds: float) -> bool:
+        return (load() or 0.0) > (os.cpu_count() or 1)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def counts() -> Counts:
+    """Those of this system."""
+    return LinuxCounts() if Path("/proc/self/schedstat").exists() else SwitchCounts()
+
+
+class Disturbance:
+    """Watches turns, and notes at each sampler which of them were disturbed."""
+
+    def __init__(self) -> None:
+        self._counts = counts()
+        self._held_up: list[tuple[Sampler, int]] = []  # turns that are not judged yet
+        self._elsewhere = 0.0  # seconds that programs of ``SelfTimed`` callables took
+        self._before = self._latest = self._moment()
+
+    def _moment(self) -> tuple[float, Usage]:
+        """Now, and what the processors have done so far, but for programs of our own."""
+        usage = self._counts.usage()
+        return perf_counter(), usage._replace(others=usage.others - self._elsewhere)
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """While rounds are taken: at the end every turn is judged, and no file is left open."""
+        now = self._moment()
+        is_recent = now[0] - self._latest[0] < RECENT
+        self._before, self._latest = (self._latest if is_recent else now), now
+        try:
+            yield
+        finally:
+            self.judge()
+            self._counts.close()
+
+    def follow_threads(self) -> None:
+        """Watch the threads that there are now, because a framework starts them when it likes."""
+        self._counts.follow_threads()
+
+    def take_turn(self, sampler: Sampler) -> None:
+        """Take a sample, and note what the system has counted meanwhile."""
+        turn, faults = sampler.turns, page_faults()
+        waited, own, begin = self._counts.waited(), process_time(), perf_counter()
+        sampler.sample()
+        end, own = perf_counter(), process_time() - own
+        seconds = end - begin
+        if sampler.runs_elsewhere:
+            self._elsewhere += max(0.0, seconds - own)
+        elif self._counts.held_up(waited, self._counts.waited(), seconds):
+            self._held_up.append((sampler, turn))
+        threads = max(1.0, own / seconds)  # that ran at a time, and asked for memory at a time
+        sampler.page_faults.append((page_faults() - faults) / sampler.calls_in_turn / threads)
+        if end - self._latest[0] >= WINDOW:
+            self.judge()
+
+    def judge(self) -> None:
+        """Which of the turns that were held up were so by other programs?
+
+        Over half a second or more: what has just begun is judged with what was before.
+        """
+        now = self._moment()
+        is_long = now[0] - self._latest[0] >= WINDOW
+        since = self._latest if is_long else self._before
+        usage = Usage(now[1].others - since[1].others, now[1].idle - since[1].idle)
+        if self._counts.is_crowded(usage, now[0] - since[0]):
+            for sampler, turn in self._held_up:
+                sampler.disturbed.add(turn)
+        self._held_up.clear()
+        if is_long:
+            self._before, self._latest = self._latest, now
+
+
+def cores_others_use(seconds: float) -> float:
+    """How many cores other programs keep busy, in the mean of so many seconds from now."""
+    watch = counts()
+    before, begin = watch.usage(), perf_counter()
+    sleep(seconds)
+    return max(0.0, watch.usage().others - before.others) / (perf_counter() - begin)
+
+
+def _own_seconds() -> float:
+    """What this process has used of the processors, with its children that have ended."""
+    of_children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return process_time() + of_children.ru_utime + of_children.ru_stime

@@ -1,0 +1,278 @@
+"""An experiment: what is measured, how, and the rounds taken so far.
+
+``compare``, ``measure`` and ``sweep`` make one and run it. A comparison whose claim is undecided
+asks its experiment for more rounds.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from d2lhybrid.backends import copy_outputs, loaded
+from d2lhybrid.backends.base import INFERENCE
+from d2lhybrid.backends.variant import DeferredBuild, Variant
+from d2lhybrid.backends.verb import running
+from d2lhybrid.core.arguments import Call
+from d2lhybrid.core.compare_outputs import incomparable, require_same
+from d2lhybrid.core.i18n import general, gettext as _, names, noop as N_
+from d2lhybrid.core.progress import show_status
+from d2lhybrid.measuring import stats
+from d2lhybrid.measuring.cold_start import TimerFunction
+from d2lhybrid.measuring.measurement import Measurement
+from d2lhybrid.measuring.provenance import environment, load
+from d2lhybrid.measuring.rounds import Rounds, StoppingRule
+from d2lhybrid.measuring.rows import Rows
+from d2lhybrid.measuring.sampler import Sampler
+from d2lhybrid.measuring.warnings import warnings
+from d2lhybrid.processes.position import Note, note_nowhere
+from d2lhybrid.verbs.comparison import Comparison
+from d2lhybrid.why.asking import ask
+from d2lhybrid.why.facts import Facts
+
+WIDTH = 1.1  # a ratio's interval is clear enough to stop when its ends are closer than this
+NARROW = 1.02  # the ends of an interval that is within 1% of its middle
+MOST_SAMPLES = 100_000
+EARLIEST = 20  # rounds, before it is asked whether they are clear
+# How long an undecided claim is measured on, by the time limit of the comparison:
+CLAIM_LIMITS = 3.0  # for so many limits
+CLAIM_LEAST_SECONDS = 20.0  # or for so many seconds, if that is longer
+CLAIM_MOST_LIMITS = 30.0  # but never for more limits than these
+
+
+@dataclass(eq=False, repr=False)
+class Experiment:
+    """Callables with their arguments, how they are measured, and the rounds taken so far.
+
+    Its fields are what was handed over, so that it can be described and run again. ``run`` and
+    ``measure_on`` take rounds; ``comparison`` and ``measurement`` say what was measured so far.
+    """
+
+    functions: Mapping[str, Callable[..., Any] | Call]
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    baseline: str
+    time_limit: float
+    seed: int = 0
+    check: bool | float = False
+    margin: float = stats.MARGIN
+    references: tuple[str, ...] = ()
+    deprecated: tuple[str, ...] = ()
+    other_runtimes: tuple[str, ...] = ()
+    unavailable: Mapping[str, str] = field(default_factory=dict)
+    build_timeout: float | None = None
+    timer: TimerFunction = perf_counter
+    progress: bool | None = None
+    rounds: Rounds = field(init=False)
+    stopped: str = field(default="limit", init=False)  # why no more rounds were taken
+    circumstance: str = field(default="", init=False)  # a sentence for the result
+    # A folder in which each label's first call keeps its programs apart; None: they keep theirs.
+    cold_caches: Path | None = field(default=None, init=False)
+    note: Note = field(default_factory=lambda: note_nowhere, init=False)  # of whose turn it is
+    facts: dict[str, Facts] = field(default_factory=dict, init=False)  # that were asked so far
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences about calls that answer another question than the reader's."""
+        return tuple(warnings(self.functions, self.args, self.kwargs))
+
+    def run(self) -> Comparison:
+        """Call each once, warm up, and take rounds until every verdict is clear or time is up."""
+        self._prepare()
+        rule = StoppingRule(self.time_limit, self._is_clear, EARLIEST)
+        self.stopped = self.rounds.run(rule, self.progress)
+        return self.comparison()
+
+    def run_for_estimates(self) -> Comparison:
+        """The same until every ratio is known to within 1%, as in one of several processes.
+
+        The verdicts are those of all processes, so none has to be clear here.
+        """
+        self._prepare()
+        rule = StoppingRule(self.time_limit, self._is_precise, EARLIEST)
+        self.stopped = self.rounds.run(rule, self.progress)
+        return self.comparison()
+
+    def run_alone(self) -> Measurement:
+        """The same for the baseline without any other: until its median is known to within 1%."""
+        self._prepare(is_alone=True)
+        rule = StoppingRule(self.time_limit, self._is_narrow, EARLIEST, MOST_SAMPLES)
+        self.stopped = self.rounds.run(rule, self.progress)
+        return self.measurement(self.baseline)
+
+    def measure_on(self, decided: Callable[[Comparison], bool], /) -> Comparison:
+        """Take rounds until `decided` is true of the comparison, or until a claim's time is over.
+
+        Returns the comparison of all rounds so far. An interrupt ends it with those.
+        """
+        self._note_load()
+        if not decided(self.comparison()):
+            longest = claim_seconds(self.time_limit)
+            earliest = stats.FEW.start  # a single question may be clear soon
+            rule = StoppingRule(longest, lambda: decided(self.comparison()), earliest)
+            message = N_("the claim is undecided: measuring for up to {seconds} s more")
+            seconds = general(longest)
+            with running(self.functions), show_status(message, self.progress, seconds=seconds):
+                self.stopped = self.rounds.run(rule, self.progress)
+        return self.comparison()
+
+    def comparison(self) -> Comparison:
+        """What the rounds so far say."""
+        rounds = self.rounds
+        return Comparison(
+            measurements=tuple(self.measurement(label) for label in rounds.samplers),
+            baseline=self.baseline,
+            baseline_repeat=rounds.baseline_repeat.samples(rounds.is_async),
+            unavailable=dict(rounds.unavailable),
+            references=tuple(label for label in self.references if label in rounds.samplers),
+            deprecated=tuple(label for label in self.deprecated if label in rounds.samplers),
+            other_runtimes=tuple(
+                label for label in self.other_runtimes if label in rounds.samplers
+            ),
+            checked=self.check,
+            seed=self.seed,
+            stopped=self.stopped,
+            margin=self.margin,
+            limit_needed=rounds.limit_needed,
+            facts=dict(self.facts),
+            warnings=self.warnings,
+            circumstance=self.circumstance,
+            experiment=self,
+        )
+
+    def ask(self, rows: Rows, /) -> dict[str, Facts]:
+        """What is observed of its compiled variants; it is asked once, and kept."""
+        if not self.facts and hasattr(self, "rounds"):
+            with running(self.functions):
+                self.facts = ask(self.rounds.samplers, rows, progress=self.progress)
+        return dict(self.facts)
+
+    def measurement(self, label: str) -> Measurement:
+        """The times of one callable in the rounds so far."""
+        return self.rounds.samplers[label].measurement(self.rounds.is_async, self.rounds.env)
+
+    def _prepare(self, *, is_alone: bool = False) -> None:
+        """Call each once, leave out what fails, and warm up the others."""
+        samplers = {
+            label: Sampler(label, self._call(function), self.timer)
+            for label, function in self.functions.items()
+        }
+        draw = np.random.default_rng(self.seed)
+        self.rounds = Rounds(samplers, self.baseline, environment(), draw, is_alone)
+        self.rounds.note = self.note
+        self.rounds.unavailable |= self.unavailable
+        self._start_compilers()
+        self._call_each_once()
+        self.rounds.prepare(self.time_limit, EARLIEST)
+
+    def _start_compilers(self) -> None:
+        """Start what each needs before any is called, so that each is billed for the same start."""
+        for sampler in self.rounds.samplers.values():
+            for framework in loaded():
+                name, took = framework.compiler.start(sampler.target.function)
+                if name:
+                    sampler.compiler, sampler.compiler_seconds = name, took
+
+    def _separate_disk_caches(self, label: str, function: Callable[..., Any]) -> None:
+        """Let no compiler find what it has compiled for another callable, but for this one."""
+        if self.cold_caches:
+            # A label may hold any character, so the folder has its hash.
+            folder = self.cold_caches / sha256(label.encode()).hexdigest()[:16]
+            folder.mkdir(exist_ok=True)
+            for framework in loaded():
+                framework.compiler.use_disk_cache(folder)
+            if isinstance(function, DeferredBuild):
+                function.shared = folder
+
+    def _call(self, function: Callable[..., Any] | Call) -> Call:
+        """What is called, with its own arguments, and after them those of all."""
+        call = Call.of(function).with_more(self.args, self.kwargs)
+        run = call.function
+        # What runs a way, without the indirection that would be measured with it.
+        return replace(call, function=run.run) if isinstance(run, Variant) else call
+
+    def _call_each_once(self) -> None:
+        """Call each once, the baseline first; leave out what fails or answers something else.
+
+        Raises:
+            D2LHybridError: the baseline fails.
+        """
+        expected: dict[str, Any] = {}  # the baseline's answer
+
+        def call_once(sampler: Sampler) -> None:
+            with show_status(N_("building {label}"), self.progress, label=sampler.label):
+                self.note(sampler.label, True)
+                self._separate_disk_caches(sampler.label, sampler.target.function)
+                output = sampler.call_first(self.build_timeout)
+                self.note(sampler.label, False)
+            if self.check is False:
+                return
+            if sampler.random:  # a compiler draws other numbers, so equal losses prove nothing
+                if sampler.label != self.baseline:
+                    text = _("losses not compared, because of random layers: {layers}")
+                    sampler.notes.append(text.format(layers=names(sampler.random)))
+                return
+            answer = copy_outputs(output)
+            if left_out := ", ".join(incomparable(answer)):
+                sampler.notes.append(_("not compared: {outputs}").format(outputs=left_out))
+            if sampler.label == self.baseline:  # its second answer is held against the first
+                expected.update(answer)
+                with sampler.count_compilations():
+                    output = sampler.call(1)
+                answer = copy_outputs(output)
+            tolerance = None if self.check is True else self.check
+            inference = next((one.inference for one in sampler.waits_for), INFERENCE)
+            require_same(sampler.label, self.baseline, answer, expected, tolerance, inference)
+
+        samplers = self.rounds.samplers
+        others = [sampler for label, sampler in samplers.items() if label != self.baseline]
+        self.rounds.each([samplers[self.baseline], *others], call_once)
+
+    def _is_clear(self) -> bool:
+        return is_clear(self.comparison())
+
+    def _is_precise(self) -> bool:
+        """Is every ratio known to within 1%?"""
+        comparison = self.comparison()
+        return not any(map(comparison.is_busy, comparison)) and all(
+            high <= NARROW * low
+            for label in comparison
+            for metric in ("latency", "throughput")
+            for _estimate, low, high in [comparison.ratio(label, metric)]
+        )
+
+    def _is_narrow(self) -> bool:
+        """Is the median known to within 1% by latency and throughput?"""
+        measured = self.measurement(self.baseline)
+        intervals = [measured.interval(metric) for metric in ("latency", "throughput")]
+        return all(0 < high < NARROW * low for low, high in intervals)
+
+    def _note_load(self) -> None:
+        """Record the load of the machine if it is higher than it was."""
+        now = load() or 0.0
+        if now > (self.rounds.env.load or 0.0):
+            self.rounds.env = replace(self.rounds.env, load=now)
+
+
+def claim_seconds(limit: float) -> float:
+    """How long an undecided claim may be measured on, by the comparison's time limit."""
+    longest = max(CLAIM_LIMITS * limit, CLAIM_LEAST_SECONDS)
+    return min(longest, CLAIM_MOST_LIMITS * limit)
+
+
+def is_clear(comparison: Comparison) -> bool:
+    """Has each variant a verdict, and an interval that is narrow enough to read?
+
+    The interval of the baseline, against its own second turn, has to be as narrow.
+    """
+    for metric in ("latency", "throughput"):
+        for label in comparison:
+            _estimate, low, high = comparison.ratio(label, metric)
+            if high > WIDTH * low or comparison.verdict(label, metric) == "undecided":
+                return False
+    return True

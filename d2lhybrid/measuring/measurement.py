@@ -1,0 +1,308 @@
+"""What was measured, but not how: frozen records that go to JSON and come back the same.
+
+The schema is described in docs/results-schema.md.
+"""
+
+import statistics
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Self
+
+import msgspec
+
+from d2lhybrid.core.arguments import write_nearest
+from d2lhybrid.core.errors import ArgumentError, DamagedResultError
+from d2lhybrid.core.i18n import count, gettext as _, ngettext, noop as N_, sentences
+from d2lhybrid.core.table import percent, seconds, span
+from d2lhybrid.measuring import stats
+from d2lhybrid.measuring.provenance import Environment, stamp
+
+VERSION = 7  # of the schema
+# What is timed, and the words for it.
+METRICS = {
+    "latency": N_("latency"),
+    "throughput": N_("throughput"),
+    "device": N_("device time"),
+}
+AGREE = 0.05  # latency and throughput that are closer than this are one time
+NOISY_FLOOR = 0.2  # above this noise floor times vary too much by themselves
+
+Seconds = Annotated[float, msgspec.Meta(ge=0)]
+EachRound = Annotated[tuple[Seconds, ...], msgspec.Meta(min_length=1)]
+
+
+class Result:
+    """What all results share: writing and reading JSON without loss; see docs/results-schema.md."""
+
+    def to_json(self) -> str:
+        """JSON that `from_json` reads back exactly."""
+        head = {"schema": _schema(type(self)), "version": VERSION, **self._derived()}
+        return msgspec.json.encode(head | self._plain()).decode()
+
+    def _derived(self) -> dict[str, Any]:
+        """What stands before its fields, for programs that only read results; nothing here."""
+        return {}
+
+    def _plain(self) -> dict[str, Any]:
+        """Its fields as what JSON has."""
+        content: dict[str, Any] = msgspec.to_builtins(self)
+        return content
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what `to_json` wrote.
+
+        Raises:
+            DamagedResultError: the text isn't JSON, isn't complete, or holds something else.
+        """
+        try:
+            content = msgspec.json.decode(text)
+            head = content["schema"], content["version"]
+            if head != (_schema(cls), VERSION):
+                raise ValueError(head)
+            return msgspec.convert(content, cls)
+        except (ValueError, TypeError, LookupError, RecursionError) as error:
+            message = _(
+                "Expected the JSON of a {schema} as in docs/results-schema.md. Received: something "
+                "that doesn't fit ({reason}). Check that the file is complete."
+            )
+            raise DamagedResultError(message.format(schema=_schema(cls), reason=error)) from error
+
+
+def _schema(kind: type) -> str:
+    return f"d2lhybrid-{kind.__name__.lower()}"
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Seconds per call by metric, one number per round; None for a metric that was not taken.
+
+    `latency`: each call is waited for. `throughput`: the slope of a stream's time over its number
+    of calls; None if nothing was queued, because then it equals the latency. `device`: the same
+    slope by the accelerator's own events; None without an accelerator. `disturbed` are the rounds,
+    from 0, in which other programs held this callable up. Their times are kept, but decide nothing.
+    """
+
+    latency: EachRound
+    throughput: EachRound | None = None
+    device: EachRound | None = None
+    disturbed: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Raise ValueError unless there are as many times by each metric."""
+        times = [self.latency, self.throughput or self.latency, self.device or self.latency]
+        if {*map(len, times)} != {self.rounds} or not {*self.disturbed} <= {*range(self.rounds)}:
+            raise ValueError(_("rounds are missing"))
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds there were."""
+        return len(self.latency)
+
+    def undisturbed(self, *others: "Samples") -> list[int]:
+        """The rounds in which other programs held up neither this callable nor those `others`."""
+        held_up = {*self.disturbed}.union(*(other.disturbed for other in others))
+        return [at for at in range(self.rounds) if at not in held_up]
+
+    def enough_undisturbed(self, *others: "Samples") -> list[int]:
+        """These rounds if they are enough for an interval, else all rounds."""
+        rounds = self.undisturbed(*others)
+        return rounds if len(rounds) >= stats.FEWEST else [*range(self.rounds)]
+
+    def is_busy(self, env: Environment, *others: "Samples") -> bool:
+        """Are there too few undisturbed rounds to decide anything?"""
+        return len(self.undisturbed(*others)) < env.undisturbed_needed(self.rounds)
+
+    def of(self, metric: str | None = None) -> tuple[float, ...]:
+        """The samples of the undisturbed rounds, or of all rounds if those are fewer than six.
+
+        By one metric, the latency if None; raises ArgumentError if it was not taken.
+        """
+        times = self.every(metric)
+        return tuple(times[at] for at in self.enough_undisturbed())
+
+    def log_ratios(self, other: "Samples", metric: str | None = None) -> list[float]:
+        """The logarithms of this time over the other's, in the rounds that disturbed neither."""
+        mine, its = self.every(metric), other.every(metric)
+        rounds = self.enough_undisturbed(other)
+        return stats.log_ratios([mine[at] for at in rounds], [its[at] for at in rounds])
+
+    def every(self, metric: str | None = None) -> tuple[float, ...]:
+        """The samples of all rounds by one metric; raises ArgumentError if it was not taken."""
+        by_metric: dict[str, tuple[float, ...] | None] = {
+            "latency": self.latency,
+            "throughput": self.throughput or self.latency,
+            "device": self.device,
+        }
+        samples = by_metric.get(metric or "latency")
+        if samples is None:
+            text = _("Expected a metric among {metrics}. Received: {received!r}.")
+            known = [name for name, times in by_metric.items() if times]
+            message = text.format(metrics=", ".join(map(repr, known)), received=metric)
+            raise ArgumentError(message + write_nearest(metric, known))
+        return samples
+
+    def has(self, metric: str) -> bool:
+        """Is there a time by this metric? Throughput always has one: if no work is queued, it
+        is the latency.
+        """
+        return metric != "device" or self.device is not None
+
+
+@dataclass(frozen=True, repr=False)
+class Measurement(Result):
+    """The times of one callable, in seconds per call.
+
+    `build_seconds` is the time to compile ahead of time, once for all processes, `load_seconds`
+    what each process pays to load the result, and `first_seconds` the first call, with tracing and
+    compiling; each is None if there is no such step. `disk_cache_hit` is true if the compiler found
+    its program on the disk. `times` are the samples of the steady state by each metric, and
+    `inner_iterations` the calls in a sample of the latency. `page_faults` are the pages of new
+    memory that a call got from the system, or None if the system doesn't report them; of threads
+    that run at the same time, those of one thread. `first_compilations` are the programs that were
+    compiled in the first call, `later_compilations` those in the `later_calls` after it; None if
+    the framework doesn't count them. All of this describes one process, unless several `processes`
+    were joined: then sample i is the median of process i, one-time costs are those of the first
+    process, and counts of later calls are sums.
+
+    `compiler` is the name of the compiler that each process has to start for this callable, "" if
+    it needs none, and `compiler_seconds` what starting it took, which is no part of the first call.
+    It is None if nobody timed it, because the process had started it before.
+
+    >>> from d2lhybrid import measure
+    >>> result = measure(sum, range(1000), time_limit=0.2)
+    >>> low, high = result.interval()
+    >>> low <= result.median <= high
+    True
+    """
+
+    label: str
+    build_seconds: Seconds | None
+    load_seconds: Seconds | None
+    first_seconds: Seconds
+    times: Samples
+    inner_iterations: int
+    stream_calls: int | None
+    warmup_calls: int
+    note: str | None
+    env: Environment = field(hash=False)
+    page_faults: float | None = None
+    disk_cache_hit: bool = False
+    processes: int = 0
+    first_compilations: int | None = None
+    later_compilations: int | None = None
+    later_calls: int = 0
+    compiler: str = ""
+    compiler_seconds: Seconds | None = None
+
+    def __repr__(self) -> str:
+        low, high = span(*self.interval(), seconds)
+        text = _(
+            "{label}: {median} per call (95% interval in this process: {low} to {high}); first "
+            "call {cold}; {calls} warm-up calls."
+        )
+        if self.processes:
+            text = _(
+                "{label}: {median} per call (median of {processes} processes, {confidence} "
+                "interval {low} to {high}); first call {cold}."
+            )
+        message = text.format(
+            processes=self.processes,
+            confidence=percent(stats.coverage(self.processes)),
+            label=self.label,
+            median=seconds(self.median),
+            low=low,
+            high=high,
+            cold=seconds(self.first_seconds),
+            calls=self.warmup_calls,
+        )
+        lines = [self._uncertain(), sentences(message, *self._remarks()), stamp(self.env)]
+        return "\n".join(filter(None, lines))
+
+    def _uncertain(self) -> str:
+        """Why this time is uncertain, if it is."""
+        if not self.times.is_busy(self.env):
+            return ""
+        text = _(
+            "⚠ The machine was busy: in {n} of {rounds} samples, other programs held {label} up, "
+            "so its time is uncertain. Measure again when the machine is quieter."
+        )
+        n, rounds = count(len(self.times.disturbed)), count(self.times.rounds)
+        return text.format(n=n, rounds=rounds, label=self.label)
+
+    def _remarks(self) -> Iterator[str]:
+        """What else there is to know of these times, a sentence each."""
+        if self.times.throughput:
+            text = _("In a stream of calls: {time} per call.")
+            yield text.format(time=seconds(self.median_of("throughput")))
+        if compiled := self.later_compilations:
+            text = ngettext(
+                "The {calls} calls after the first compiled {n} more program.",
+                "The {calls} calls after the first compiled {n} more programs.",
+                compiled,
+            )
+            yield text.format(calls=count(self.later_calls), n=count(compiled))
+        if self.compiler_seconds is not None:
+            text = _("Its cold start of {cold} includes {time} of starting {compiler}.")
+            yield text.format(
+                cold=seconds(self.cold_seconds),
+                time=seconds(self.compiler_seconds),
+                compiler=self.compiler,
+            )
+        elif self.compiler:
+            text = _(
+                "{compiler} had been started in this process before, so a fresh process pays more."
+            )
+            yield text.format(compiler=self.compiler)
+        held_up = len(self.times.disturbed)
+        if held_up and not self.times.is_busy(self.env):
+            text = ngettext(
+                "In {n} of {rounds} samples, other programs held {label} up; that one doesn't "
+                "count.",
+                "In {n} of {rounds} samples, other programs held {label} up; those don't count.",
+                held_up,
+            )
+            rounds = count(self.times.rounds)
+            yield text.format(n=count(held_up), rounds=rounds, label=self.label)
+
+    @property
+    def samples(self) -> tuple[float, ...]:
+        """The samples of the latency, in seconds per call, of the rounds that count."""
+        return self.times.of()
+
+    def median_of(self, metric: str | None = None) -> float:
+        """The median by a metric, in seconds per call."""
+        return statistics.median(self.times.of(metric))
+
+    def interval(self, metric: str | None = None) -> tuple[float, float]:
+        """The 95% interval of the median by a metric, (low, high) in seconds per call.
+
+        It is that of the sign test on the samples (Conover, *Practical Nonparametric Statistics*,
+        3.2); with fewer than six samples it is infinite.
+        """
+        return stats.median_interval(self.times.of(metric))
+
+    @property
+    def median(self) -> float:
+        """The median latency, in seconds per call."""
+        return self.median_of()
+
+    @property
+    def cold_seconds(self) -> float:
+        """What a fresh process pays from the model to its first answer.
+
+        That is starting the compiler, if it was timed, loading, and the first call.
+        """
+        return (self.compiler_seconds or 0.0) + (self.load_seconds or 0.0) + self.first_seconds
+
+    @property
+    def lacks_compiler_start(self) -> bool:
+        """Does a fresh process pay more than `cold_seconds`, to start the compiler?"""
+        return bool(self.compiler) and self.compiler_seconds is None
+
+    @property
+    def page_fault_share(self) -> float | None:
+        """The share of a call's time that new memory takes; None if that isn't known."""
+        if self.page_faults is None or self.env.page_fault_seconds is None:
+            return None
+        return self.page_faults * self.env.page_fault_seconds / max(self.median, stats.SHORTEST)

@@ -1,0 +1,135 @@
+"""Where and when something was measured: how we find out, keep and show it."""
+
+import os
+import platform
+import re
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from math import exp
+from pathlib import Path
+from time import monotonic
+
+import numpy as np
+
+from d2lhybrid.backends import is_used, known, loaded
+from d2lhybrid.core.i18n import gettext as _, ngettext, number
+from d2lhybrid.measuring import stats
+
+MINUTE = 60.0  # over which the system's load average decays
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Where and when: enough to judge whether two results can be put side by side.
+
+    `load` is what others do: the load average of the last minute without this process's own part.
+    `page_fault_seconds` is what a page of new memory costs here, None where that is not known.
+    """
+
+    date: str
+    versions: dict[str, str]
+    cpu: str
+    cores: int
+    threads: dict[str, int]
+    accelerators: tuple[str, ...]
+    load: float | None
+    page_fault_seconds: float | None = None
+
+    def undisturbed_needed(self, rounds: int) -> int:
+        """How many of so many rounds have to be undisturbed, for anything to be decided by them.
+
+        Six, or half of them where an operation may use several threads: threads that share what
+        other programs leave also wait for one another, which nobody counts as waiting for a
+        processor.
+        """
+        enough = min(stats.FEWEST, rounds)
+        is_one_thread = {*self.threads.values()} == {1}
+        return enough if is_one_thread else max(enough, (rounds + 1) // 2)
+
+
+def environment() -> Environment:
+    """This process and machine, now; wakes no device that has not been used."""
+    by_name = {framework.name: framework for framework in loaded()}
+    ours = sys.modules["d2lhybrid"].__version__
+    versions = {"python": platform.python_version(), "numpy": np.__version__, "d2lhybrid": ours}
+    used = {name: one.device for name, one in by_name.items() if is_used(one)}
+    threads = {name: device.thread_count() for name, device in used.items()}
+    accelerators = [name for one in by_name.values() for name in one.device.accelerators()]
+    # Those that this process may use, which in a container are fewer than there are.
+    affinity = getattr(os, "sched_getaffinity", None)
+    return Environment(
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        versions=versions | {framework.name: framework.version() for framework in loaded()},
+        cpu=_processor(),
+        cores=len(affinity(0)) if affinity else os.cpu_count() or 1,
+        threads={name: count for name, count in threads.items() if count is not None},
+        accelerators=tuple(dict.fromkeys(accelerators)),
+        load=load(),
+    )
+
+
+def stamp(env: Environment, seed: int | None = None) -> str:
+    """Where and when, in one line."""
+    names = {"python": "Python", **{framework.name: framework.display for framework in known()}}
+    shown = [name for name in env.versions if name not in ("numpy", "d2lhybrid")]
+    parts = [env.date[:10], *(f"{names.get(name, name)} {env.versions[name]}" for name in shown)]
+    parts += [env.cpu, *env.accelerators]
+    parts.append(ngettext("{n} core", "{n} cores", env.cores).format(n=env.cores))
+    for name, threads in env.threads.items():
+        text = ngettext("{framework}: {n} thread", "{framework}: {n} threads", threads)
+        parts.append(text.format(framework=names.get(name, name), n=threads))
+    if env.load is not None:
+        parts.append(_("load {load}").format(load=number(env.load, 2)))
+    if seed is not None:
+        parts.append(_("seed {seed}").format(seed=seed))
+    return " · ".join(parts)
+
+
+class Load:
+    """The load average of the last minute, without what this process itself adds to it.
+
+    A process that has measured with two threads for some minutes has a load of 2 itself, and a
+    machine that does nothing else is not busy. Its own part is the processor time that it and its
+    children that have ended took, averaged as the system averages its load. While others take the
+    processors away, that is less than its threads asked for, so what is left is never too little.
+
+    What a child took is known when it has ended, all at once, and may be the work of hours. So it
+    counts as one process at a time, such as a compiler that was waited for: no more seconds than
+    have passed since the last call.
+    """
+
+    def __init__(self) -> None:
+        self._at, self._before, self._children, self._own = monotonic(), *_used(), 0.0
+
+    def __call__(self) -> float | None:
+        """The load of the others now; None where the system does not say."""
+        at, (used, children) = monotonic(), _used()
+        if at > self._at:
+            passed = at - self._at
+            kept = exp(-passed / MINUTE)
+            rate = (used - self._before) / passed + min(1.0, (children - self._children) / passed)
+            self._own = kept * self._own + (1 - kept) * rate
+            self._at, self._before, self._children = at, used, children
+        if not hasattr(os, "getloadavg"):
+            return None
+        return round(max(0.0, os.getloadavg()[0] - self._own), 2)
+
+
+def _used() -> tuple[float, float]:
+    """Seconds of processor time of this process, and of its children that have ended."""
+    times = os.times()
+    return sum(times[:2]), sum(times[2:4])
+
+
+load = Load()
+
+
+def _processor() -> str:
+    """The model, which only Linux says in a file."""
+    with suppress(OSError):
+        info = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+        if model := re.search(r"^model name\s*: (.*)", info, re.MULTILINE):
+            return model[1]
+    return platform.processor() or platform.machine()

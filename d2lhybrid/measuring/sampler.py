@@ -1,0 +1,304 @@
+"""One callable with its arguments: it is called, waited for, and timed.
+
+What a sample is depends on whether the callable is asynchronous: whether its work goes on when it
+has returned, which ``rounds.detect_async`` finds out. If not, a call is over when it returns, and a
+sample is the mean of several. If so, there are two true times: the *latency* of a call that is
+waited for (a sample is the median of several), and the *throughput*, time per call of a batch that
+is waited for once. What that wait costs cancels in the slope between two batches of different
+length (as Criterion fits one). The accelerator's own events give a third time,
+by the same slope.
+"""
+
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+
+from d2lhybrid.backends import find_framework, loaded
+from d2lhybrid.backends.base import Framework
+from d2lhybrid.backends.variant import SelfTimed, TrainingStep
+from d2lhybrid.core.arguments import Call
+from d2lhybrid.core.errors import ArgumentError
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.pytree import leaves
+from d2lhybrid.graphs.explanation import Explanation
+from d2lhybrid.measuring import stats
+from d2lhybrid.measuring.cold_start import ColdStart, TimerFunction, time_cold_start
+from d2lhybrid.measuring.compilations import compiled_since, programs_compiled
+from d2lhybrid.measuring.measurement import METRICS, Measurement, Samples
+from d2lhybrid.measuring.provenance import Environment
+from d2lhybrid.timing import synchronize
+
+_HOST_VALUES = (np.generic, np.ndarray, bool, int, float, complex, str, bytes, type(None))
+STRETCH = 4  # the longer batch holds so many times the calls of the shorter
+
+
+@dataclass(eq=False, repr=False, slots=True)
+class Sampler:
+    """A callable with its arguments, the frameworks it is waited for by, and its times.
+
+    A ``SelfTimed`` callable is asked for its times instead. All have slots: looking into an object
+    (``copy.copy`` does) may leave its attributes in a place that Python reads more slowly, and the
+    baseline, which was copied, took 80 ns longer a call than its equals.
+    """
+
+    label: str
+    target: Call
+    timer: TimerFunction
+    waits_for: tuple[Framework, ...] = ()  # whose devices have to be done with a call
+    # May a call return before its output is there? None: the framework of the output is not known.
+    may_return_early: bool | None = None
+    # Is the output numbers, arrays of NumPy or nothing, so that no framework need have computed it?
+    is_on_host: bool = False
+    returns_value: bool = True  # or nothing at all?
+    # Does a call leave work that waiting for its output leaves out, as a step of training does?
+    has_side_effects: bool = False
+    random: tuple[str, ...] = ()  # the kinds of layers that make the losses of its steps random
+    is_async: bool = False  # does the work of a call go on when it has returned?
+    notes: list[str] = field(default_factory=list)
+    costs: ColdStart = field(default_factory=ColdStart)
+    compiler: str = ""  # that has to be started for it in each process
+    compiler_seconds: float | None = None  # that this took; None if nobody timed it
+    disk_cache_hit: bool = False
+    warmup_calls: int = 0
+    # Programs that were compiled, None where nobody counts them, and in how many calls.
+    first_compilations: int | None = None
+    later_compilations: int | None = None
+    later_calls: int = 0
+    # By metric: what a call takes, as estimated from warming up.
+    seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(METRICS, 0.0))
+    # How many calls a sample holds; for the throughput, its shorter batch.
+    inner_iterations: dict[str, int] = field(default_factory=lambda: dict.fromkeys(METRICS, 1))
+    times: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    disturbed: set[int] = field(default_factory=set)  # the turns that other programs held up
+    page_faults: list[float] = field(default_factory=list)  # of a call, turn by turn
+    # By framework: what says what the first call compiled, once somebody asks.
+    compiled: dict[Framework, Callable[[], Explanation | None]] = field(default_factory=dict)
+    function: Callable[..., Any] = field(init=False)  # what is called, once it was built
+    _run: Callable[[], Any] = field(init=False)  # once it was called first
+    _self_timed: SelfTimed | None = field(default=None, init=False)
+    _compiled_by: tuple[Framework, ...] = field(default=(), init=False)  # who may compile in a call
+
+    def call_first(self, build_timeout: float | None = None) -> Any:
+        """Time building, loading and the first call, as far as there are such; its output.
+
+        Raises:
+            ArgumentError: it deletes the arguments that it is called with.
+            CannotBuildError: a variant cannot be built here, or not within `build_timeout` seconds.
+            Otherwise what the callable raises.
+        """
+        self._require_arguments_stay()
+        synchronize()  # some frameworks compile what they wait by
+        before = programs_compiled(loaded())
+        with ExitStack() as stack:
+            for framework in loaded():
+                self.compiled[framework] = stack.enter_context(framework.why.first_call())
+            started = time_cold_start(self.target, self.timer, build_timeout)
+        self.costs, self.disk_cache_hit = started.costs, started.disk_cache_hit
+        if started.note:
+            self.notes.append(_(started.note))
+        function, args, kwargs = started.function, self.target.args, self.target.kwargs
+        self.function = function
+        # As quick as people write it, f(x), but for 15 ns; f(*args, **kwargs) takes 30.
+        self._run = partial(function, *args, **kwargs)
+        self._self_timed = function if isinstance(function, SelfTimed) else None
+        if not self._self_timed:
+            self.has_side_effects = isinstance(function, TrainingStep)
+            self.random = function.random if isinstance(function, TrainingStep) else ()
+            self._find_devices(started.output)
+            self._compiled_by = self.waits_for or loaded()
+            self.first_compilations = compiled_since(before, self._compiled_by)
+        return started.output
+
+    def _require_arguments_stay(self) -> None:
+        """Raise ArgumentError if the first call would delete what all later ones are to get."""
+        if any(framework.models.donates(self.target.function) for framework in loaded()):
+            text = _(
+                "Expected a callable that leaves its arguments as they are. Received: {label!r}, "
+                "which donates them, so a call deletes them. Compile it without donation, or let "
+                "it make the arrays that it donates."
+            )
+            raise ArgumentError(text.format(label=self.label))
+
+    def _find_devices(self, output: Any) -> None:
+        """Wait from now on for the output's framework; for all if it belongs to none.
+
+        A NumPy array is there when the call returns. What returns numbers or nothing may have left
+        work to a device all the same; ``detect_async`` finds out whether it does. If the output has
+        a tensor of an unknown library, a note says that nobody waits for it.
+        """
+        framework, parts = find_framework(output), [leaf for _path, leaf in leaves(output)]
+        unknown = [leaf for leaf in parts if not isinstance(leaf, np.ndarray)]
+        if framework:
+            tensors = [leaf for leaf in parts if framework.device.is_tensor(leaf)]
+            if tensors:
+                self.may_return_early = any(map(framework.device.may_return_early, tensors))
+            self.waits_for = (framework,)
+        elif unknown or not parts:
+            self.waits_for = loaded()
+            self.is_on_host = all(isinstance(leaf, _HOST_VALUES) for leaf in unknown)
+            self.returns_value = any(leaf is not None for leaf in parts)
+            text = _(
+                "the clock didn't wait for the result: {kind} isn't a tensor of a supported "
+                "framework"
+            )
+            for kind in {type(leaf) for leaf in unknown if hasattr(type(leaf), "__dlpack__")}:
+                name = f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
+                self.notes.append(text.format(kind=name))
+
+    @contextmanager
+    def count_compilations(self) -> Iterator[None]:
+        """In this block, which calls it again, count the programs that are compiled."""
+        before = programs_compiled(self._compiled_by)
+        yield
+        more = compiled_since(before, self._compiled_by)
+        if more is not None:
+            self.later_compilations = (self.later_compilations or 0) + more
+
+    def call(self, calls: int) -> Any:
+        """Call so many times, waiting for nothing; the last output."""
+        run, output = self._run, None
+        for _turn in repeat(None, calls):
+            output = run()
+        self.later_calls += calls
+        return output
+
+    def call_apart(self) -> Any:
+        """Call once, which is no call that is measured."""
+        return self._run()
+
+    def wait(self, output: Any) -> None:
+        """Wait until the devices have done their work, whose errors come up here.
+
+        This waits for the output, as code that uses it does, and for the whole device only if calls
+        leave other work, or if nothing is known of the output.
+        """
+        if self.may_return_early is False:
+            return
+        for framework in self.waits_for:
+            if self.has_side_effects or self.may_return_early is None:
+                framework.device.synchronize()
+            else:
+                framework.device.wait_for(output)
+
+    def time_batch(self, calls: int) -> dict[str, float]:
+        """Seconds of so many calls that are waited for once, at the end, by metric.
+
+        'throughput' is the host's time from idle to idle, 'device' the accelerator's, between its
+        own events.
+        """
+        if self._self_timed:
+            self.later_calls += calls
+            return {"throughput": float(self._self_timed.seconds_of(calls))}
+        synchronize()
+        clocks = [framework.device.start_clock() for framework in self.waits_for]
+        start = self.timer()
+        output = self.call(calls)
+        on_device = [clock() for clock in clocks if clock is not None]
+        self.wait(output)
+        by_metric = {"throughput": float(self.timer() - start)}
+        if on_device:
+            by_metric["device"] = max(on_device)
+        return by_metric
+
+    def slope(self, calls: int) -> dict[str, float]:
+        """Seconds per call, by the metrics of ``time_batch``, from a short and a long batch."""
+        short, long = self.time_batch(calls), self.time_batch(STRETCH * calls)
+        return {
+            metric: stats.slope(short[metric], long[metric], calls, STRETCH)
+            for metric in long
+            if metric in short
+        }
+
+    def time_blocking(self, calls: int) -> float:
+        """The median of so many calls, each timed and waited for alone, in host seconds.
+
+        On a busy machine some calls are stopped in the middle. A mean would include these stops.
+        """
+        timer, run, times = self.timer, self._run, []
+        synchronize()
+        for _turn in repeat(None, calls):
+            start = timer()
+            self.wait(run())
+            times.append(timer() - start)
+        self.later_calls += calls
+        return float(statistics.median(times))
+
+    def sample(self) -> None:
+        """Take one sample of the steady state by each metric."""
+        calls = self.inner_iterations["latency"]
+        if calls > 1:
+            self.call(1)  # what ran before may have taken the caches
+        if self.is_async:
+            latency = self.time_blocking(calls)
+            per_call = self.slope(self.inner_iterations["throughput"])
+        else:
+            batch = self.time_batch(calls)
+            per_call = {metric: seconds / calls for metric, seconds in batch.items()}
+            latency = per_call["throughput"]
+        for metric, seconds in per_call.items():
+            self.times[metric].append(seconds)
+        self.times["latency"].append(latency)  # the last one, because rounds are counted by it
+
+    @property
+    def turns(self) -> int:
+        """The turns that it has taken, and of which everything is noted."""
+        return len(self.page_faults)
+
+    @property
+    def calls_in_turn(self) -> int:
+        """How often ``sample`` calls it."""
+        calls, stream = self.inner_iterations["latency"], self.inner_iterations["throughput"]
+        return calls + (calls > 1) + (1 + STRETCH) * stream * self.is_async
+
+    @property
+    def runs_elsewhere(self) -> bool:
+        """Does it run, and is it timed, in a program of its own?"""
+        return self._self_timed is not None
+
+    def forget(self, after: int = 0) -> None:
+        """Drop the samples after so many turns."""
+        for times in (*self.times.values(), self.page_faults):
+            del times[after:]
+        self.disturbed = {turn for turn in self.disturbed if turn < after}
+
+    def samples(self, has_throughput: bool) -> Samples:
+        """Those of all rounds; `has_throughput` if any callable of the rounds is asynchronous."""
+        latency, throughput, device = (tuple(self.times[metric]) for metric in METRICS)
+        return Samples(
+            latency,
+            throughput if has_throughput else None,
+            device if len(device) == len(latency) else None,
+            tuple(sorted(self.disturbed)),
+        )
+
+    def measurement(self, has_throughput: bool, env: Environment) -> Measurement:
+        """What was measured as a record."""
+        times = self.samples(has_throughput)
+        faults = [self.page_faults[turn] for turn in times.enough_undisturbed()]
+        is_counted = env.page_fault_seconds is not None and not self.runs_elsewhere
+        return Measurement(
+            label=self.label,
+            build_seconds=self.costs.build_seconds,
+            load_seconds=self.costs.load_seconds,
+            first_seconds=self.costs.first_seconds,
+            compiler=self.compiler,
+            compiler_seconds=self.compiler_seconds,
+            disk_cache_hit=self.disk_cache_hit,
+            times=times,
+            inner_iterations=self.inner_iterations["latency"],
+            stream_calls=self.inner_iterations["throughput"] if self.is_async else None,
+            warmup_calls=self.warmup_calls,
+            note="; ".join(self.notes) or None,
+            env=env,
+            page_faults=statistics.median(faults) if is_counted else None,
+            first_compilations=self.first_compilations,
+            later_compilations=self.later_compilations,
+            later_calls=self.later_calls,
+        )

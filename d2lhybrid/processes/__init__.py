@@ -1,0 +1,1 @@
+"""The same experiment in fresh processes, one after the other."""

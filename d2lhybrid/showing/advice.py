@@ -1,0 +1,224 @@
+"""What to use, by the rows of a comparison."""
+
+from math import prod
+
+from d2lhybrid.core.i18n import gettext as _, names, ngettext, noop as N_, sentences
+from d2lhybrid.core.reader import option
+from d2lhybrid.core.table import NEVER, percent, seconds
+from d2lhybrid.measuring.rows import Row, Rows
+from d2lhybrid.measuring.stats import FEWEST, Estimate
+
+HOUR = 3600.0  # seconds of calls, within which a cold start should pay off
+
+# By the verdict on the fastest alternative.
+_STAY = {
+    "slower": N_(
+        "Stay with {baseline}: the fastest alternative, {label}, takes {ratio} times as long."
+    ),
+    "same": N_(
+        "Stay with {baseline}: the fastest alternative, {label}, takes the same time to within "
+        "{margin}."
+    ),
+}
+# The same if a deprecated one is faster.
+_STAY_SUPPORTED = {
+    "slower": N_(
+        "Stay with {baseline}: the fastest alternative that isn't deprecated, {label}, takes "
+        "{ratio} times as long."
+    ),
+    "same": N_(
+        "Stay with {baseline}: the fastest alternative that isn't deprecated, {label}, takes the "
+        "same time to within {margin}."
+    ),
+}
+
+
+def advice(rows: Rows) -> str:
+    """What to use, by the verdicts on the latency; empty if there is nothing to say.
+
+    1. No advice without an alternative to the baseline. If other programs leave the verdict on a
+       variant undecided, only one that is faster all the same is advised.
+    2. References are programs to compare the variants with. They are never recommended.
+    3. What its makers have deprecated is never recommended either, however fast it is: the advice
+       is what the comparison would give without it. If the baseline is deprecated, the advice is
+       never to stay with it. Another runtime is recommended like any variant; a second sentence
+       says that it is one, and names what to use without it.
+    4. Candidates are the variants that are faster than the baseline, not slower than it in a stream
+       of calls, and pay off their cold start: within an hour of calls if any does. The best is the
+       one with the highest gain: its ratio, times its ratio in a stream where that is another. The
+       comparison cannot separate it from those whose gain may be as high. Of all these, use one
+       that pays off at the first call, or else the plainest: the first in the comparison's order.
+    5. If there is none, and it is undecided whether one is faster: measure longer, or in more
+       processes if they differ by more than their rounds. If all that is known is that one is
+       faster in each of a few rounds or processes, the table says so, and that is all. What lies
+       wholly below 1 isn't faster, even where the noise leaves open whether it is slower.
+    6. Otherwise stay with the baseline: even the fastest alternative is slower or the same.
+    """
+    choice = _choice(rows)
+    if not choice:
+        return ""
+    recommended = best(rows)
+    if recommended is not None:
+        return _use(recommended, rows)
+    if rows.busy or rows.baseline.deprecated:
+        return ""
+    undecided = [row for row in choice if _is_undecided(row)]
+    if undecided:
+        return _measure_longer(undecided, rows)
+    if any(row.latency.in_each == "faster" for row in choice):
+        return ""
+    return _stay(choice, rows)
+
+
+def best(rows: Rows) -> Row | None:
+    """The variant to use in place of the baseline by rules 1 to 4 of `advice`, if there is one."""
+    return _best_of(_choice(rows))
+
+
+def _best_of(choice: list[Row]) -> Row | None:
+    """The best of these by rule 4, if one is faster than the baseline and pays off."""
+    faster = [
+        row for row in choice if row.pays_after not in (None, NEVER) and not row.is_slower_in_stream
+    ]
+    soon = [row for row in faster if _seconds_to_pay(row) <= HOUR]
+    gains = [(row, _gain(row)) for row in soon or faster]
+    least = max(gains, key=lambda gain: gain[1][0], default=(None, (0.0, 0.0, 0.0)))[1][1]
+    close = [row for row, (_ratio, _low, high) in gains if high >= least]
+    return min(close, key=lambda row: row.calls_to_pay != "1", default=None)
+
+
+def _seconds_to_pay(row: Row) -> float:
+    """How long the calls take after which it has paid off its cold start."""
+    return (row.pays_after or 0.0) * row.latency.seconds
+
+
+def _gain(row: Row) -> Estimate:
+    """Its ratio, times its ratio in a stream of calls if that is another, and the ends of both.
+
+    Of what was decided while the machine was busy no more than "at least" so much is known.
+    """
+    ratios = [row.latency, *filter(None, [row.stream])]
+    if row.latency.while_busy:
+        return (row.latency.while_busy,) * 3
+    return (
+        prod(times.ratio for times in ratios),
+        prod(times.interval[0] for times in ratios),
+        prod(times.interval[1] for times in ratios),
+    )
+
+
+def _choice(rows: Rows) -> list[Row]:
+    """The variants that may be recommended: those that are not deprecated."""
+    return [row for row in rows.variants if not row.deprecated]
+
+
+def _is_undecided(row: Row) -> bool:
+    """Is it open whether this one is faster, with no word on it from every round?"""
+    is_open = row.pays_after is None and not row.latency.in_each
+    return is_open and not row.latency.is_not_faster
+
+
+def _use(row: Row, rows: Rows) -> str:
+    if row.calls_to_pay == "1" and row.build_seconds:
+        text = _(
+            "Use {label}: it is {ratio} times as fast as {baseline} from the first call on; after "
+            "{more} calls with its build of {build}."
+        )
+    elif row.calls_to_pay == "1":
+        text = _("Use {label}: it is {ratio} times as fast as {baseline} from the first call on.")
+    # Without the compiler's start, the calls are a lower bound; else no column may have them.
+    elif row.lacks_compiler_start or not rows.cold_start_is_felt:
+        text = _("Use {label}: it is {ratio} times as fast as {baseline}.")
+    elif row.build_seconds:
+        text = _(
+            "Use {label}: it is {ratio} times as fast as {baseline} and pays off its cold "
+            "start after {calls} calls; {more} with its build of {build}."
+        )
+    else:
+        text = _(
+            "Use {label}: it is {ratio} times as fast as {baseline} and pays off its cold "
+            "start after {calls} calls."
+        )
+    text = text.format(
+        label=row.label,
+        ratio=row.latency.shown_ratio,
+        baseline=rows.baseline.label,
+        calls=row.calls_to_pay,
+        more=row.calls_to_pay_with_build,
+        build=seconds(row.build_seconds or 0.0),
+    )
+    return sentences(text, _about_runtime(row, rows)) if row.other_runtime else text
+
+
+def _about_runtime(row: Row, rows: Rows) -> str:
+    """That this one is another runtime, and what to use without it."""
+    without = _best_of([other for other in _choice(rows) if not other.other_runtime])
+    text = _("{label} is another runtime; without one, stay with {baseline}.")
+    if without is not None:
+        text = _(
+            "{label} is another runtime; without one, use {own}, which is {ratio} times as fast as "
+            "{baseline}."
+        )
+    elif rows.baseline.deprecated:
+        text = _("{label} is another runtime.")
+    return text.format(
+        label=row.label,
+        own=without.label if without else "",
+        ratio=without.latency.shown_ratio if without else "",
+        baseline=rows.baseline.label,
+    )
+
+
+def _measure_longer(undecided: list[Row], rows: Rows) -> str:
+    few_processes = 0 < rows.processes < FEWEST
+    if few_processes or any(row.latency.differs_between_processes for row in undecided):
+        text = ngettext(
+            "Stay with {baseline} for now: it is undecided whether {others} is faster. Use more "
+            "processes: times differ more between processes than within one.",
+            "Stay with {baseline} for now: it is undecided whether one of {others} is faster. Use "
+            "more processes: times differ more between processes than within one.",
+            len(undecided),
+        )
+        if few_processes:
+            text = ngettext(
+                "Stay with {baseline} for now: it is undecided whether {others} is faster. Use "
+                "at least {fewest} processes.",
+                "Stay with {baseline} for now: it is undecided whether one of {others} is faster. "
+                "Use at least {fewest} processes.",
+                len(undecided),
+            )
+    else:
+        text = ngettext(
+            "Stay with {baseline} for now: it is undecided whether {others} is faster. A higher "
+            "{time_limit} may decide it.",
+            "Stay with {baseline} for now: it is undecided whether one of {others} is faster. A "
+            "higher {time_limit} may decide it.",
+            len(undecided),
+        )
+    others = names(row.label for row in undecided)
+    return text.format(
+        baseline=rows.baseline.label,
+        others=others,
+        fewest=FEWEST,
+        time_limit=option("time_limit"),
+    )
+
+
+def _stay(choice: list[Row], rows: Rows) -> str:
+    row = max(choice, key=lambda other: other.latency.ratio)
+    fastest = max(rows.variants, key=lambda other: other.latency.ratio)
+    if row.latency.verdict == "faster":  # or it would have been used
+        text = _(
+            "Stay with {baseline}: {label} is faster if you wait for each call, and slower in a "
+            "stream of calls."
+        )
+    elif row.latency.shown_verdict == "undecided":
+        text = _("Stay with {baseline}: the fastest alternative, {label}, isn't faster.")
+    else:
+        text = _((_STAY if row is fastest else _STAY_SUPPORTED)[row.latency.shown_verdict])
+    return text.format(
+        baseline=rows.baseline.label,
+        label=row.label,
+        ratio=row.latency.shown_inverse,
+        margin=percent(rows.margin),
+    )

@@ -1,0 +1,363 @@
+"""Plots of times and rates; matplotlib loads with the first.
+
+First come the plots, then what they share: a figure that reads on light and dark pages, its ticks,
+fonts and notes.
+"""
+
+import io
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache, partial
+from math import log10
+from pathlib import Path
+from typing import Any
+
+from d2lhybrid.core.i18n import (
+    count,
+    general,
+    gettext as _,
+    language,
+    listed,
+    number,
+    sentences,
+    width,
+)
+from d2lhybrid.core.table import seconds, unit
+from d2lhybrid.core.toolchain import require
+
+# Noto Sans CJK with the characters of everyday Chinese and Japanese only; see fonts/OFL.txt. The
+# two languages share many code points and draw them differently.
+_FONTS = Path(__file__).parents[1] / "fonts"
+CHINESE, JAPANESE = _FONTS / "NotoSansCJKsc-subset.otf", _FONTS / "NotoSansCJKjp-subset.otf"
+
+GREY = "#7a7a7a"  # as far from white as from the dark of the pages that we know
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
+MARKERS = ("o", "s", "^", "D", "v", "X", "P")
+_LEGEND, _HANDLE = 14, 9  # columns of a legend's text in an inch, and of what stands before one
+LONG_LABEL = 18  # columns, beyond which a label of a row has a second line
+_TICKS = {"x": 5, "y": 12}  # powers of ten that have room
+WARNING = "#D55E00"
+PALE = 0.35  # opacity of a bar that is undecided, and of no other
+SAVES, ADDS = "#009E73", "#D55E00"  # steps to the left, and to the right
+WIDTH = 5.6  # inches: text stays legible where a phone makes the figure smaller
+_INKED = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color")
+_DECADES = 0.7  # fewer than this, and a logarithmic axis has ticks as a linear one
+_BAR = 0.62  # of the height of a row
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Notes:
+    """What stands around a picture: a warning above it, and where and when at its foot."""
+
+    above: str = ""
+    below: str = ""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A row of a plot of times: the time in seconds with its interval, and the text beside it."""
+
+    label: str
+    seconds: float
+    spread: tuple[float, float]
+    text: str
+    colour: str = GREY
+    marker: str = "o"
+    is_undecided: bool = False
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Times over sizes with a band; `look` chooses colour and marker, `line` is its style.
+
+    It has an entry in the legend unless `legend` is empty.
+    """
+
+    legend: str
+    sizes: Sequence[float]
+    medians: Sequence[float]
+    spreads: Sequence[tuple[float, float]]
+    line: str
+    look: int
+    in_words: str
+
+
+def marks(marks: Sequence[Mark], base: float, title: str, in_words: str, notes: Notes) -> Any:
+    """Marks with their intervals, and a line at the base; returns the axes.
+
+    A bar leads from the base to each mark, pale if it is undecided.
+
+    The axis is logarithmic, so equal distances are equal ratios.
+    """
+    with drawing(1.3 + 0.42 * len(marks)) as ax:
+        ax.set_xscale("log")
+        ax.axvline(base, color=GREY, linewidth=1)
+        for row, mark in enumerate(marks):
+            low, high = mark.spread
+            ends = [[mark.seconds - low], [high - mark.seconds]]
+            style = {"color": mark.colour, "capsize": 4}
+            alpha = PALE if mark.is_undecided else 1
+            ax.hlines(row, base, mark.seconds, color=mark.colour, linewidth=4, alpha=alpha)
+            ax.errorbar(mark.seconds, row, xerr=ends, fmt=mark.marker, markersize=7, **style)
+            beside(ax, mark.text, max(high, base), row)  # the line crosses no text
+        write_notes(ax, notes)
+        low = min(mark.seconds for mark in marks)
+        rows(ax, [mark.label for mark in marks], title, low / 1.3)
+    return described(ax, in_words, notes)
+
+
+def waterfall(steps: Sequence[tuple[str, float]], title: str, notes: Notes) -> Any:
+    """A step for each time in order: a bar from the time before it to its own; returns the axes.
+
+    The first bar is a time from 0; each other one is what its layer adds (to the right) or saves
+    (to the left).
+    """
+    befores = [0.0, *(time for _label, time in steps)]
+    shown = []
+    with drawing(1.3 + 0.42 * len(steps)) as ax:
+        for row, (label, time) in enumerate(steps):
+            before = befores[row]
+            colour = (SAVES if time < before else ADDS) if row else GREY
+            hatch = "///" if time < before else None  # told without the colour, too
+            ax.barh(row, time - before, _BAR, before, color=colour, alpha=0.75, hatch=hatch)
+            text = seconds(time)
+            if row:  # a thread from the end of the step before, which crosses no bar
+                between = [row - 1 + _BAR / 2, row - _BAR / 2]
+                ax.plot([before, before], between, color=GREY, linewidth=1, linestyle=":")
+                text += f" ({'−' if time < before else '+'}{seconds(abs(time - before))})"
+            beside(ax, text, max(before, time), row)
+            shown.append(f"{label} {text}")
+        write_notes(ax, notes)
+        rows(ax, [label for label, _time in steps], title, 0.0)
+    in_words = _("Bars of the {title}, each from the end of the one before: {rows}.")
+    return described(ax, in_words.format(title=title, rows=listed(shown)), notes)
+
+
+def curves(
+    curves: Sequence[Curve],
+    sizes: Sequence[float],
+    lines: Mapping[str, str],
+    xlabel: str,
+    in_words: str,
+    notes: Notes,
+) -> Any:
+    """Curves over all these sizes; `lines` has the meaning of each style of line; the axes."""
+    labels = {curve.look for curve in curves}
+    with drawing(3.8 + 0.1 * len(labels)) as ax:
+        for curve in curves:
+            style = look(curve.look)
+            label = curve.legend or "_"
+            ax.plot(curve.sizes, curve.medians, label=label, linestyle=curve.line, **style)
+            lows, highs = zip(*curve.spreads, strict=True)
+            band = {"color": style["color"], "alpha": 0.2, "linewidth": 0}
+            ax.fill_between(curve.sizes, lows, highs, **band)
+        for title, line in lines.items():
+            ax.plot([], [], color=GREY, linestyle=line, label=title)
+        ax.set_xscale("log" if min(sizes) > 0 else "linear")
+        ticks = sizes[:: 1 + len(sizes) // 8]  # what has room
+        ax.set_xticks(ticks, [count(size) for size in ticks])
+        ax.set_xticks([], minor=True)
+        ax.set(yscale="log", xlabel=xlabel, ylabel=_("time per call"))
+        legend(ax)
+        write_notes(ax, notes)
+        time_axis(ax.yaxis, *ax.get_ylim())
+    return described(ax, in_words, notes)
+
+
+def plot_calls(milliseconds: Mapping[str, Sequence[float]]) -> Any:
+    """Draw the times of calls in the order in which they were made, a line a way; returns the axes.
+
+    >>> plot_calls({"jit": [50, 0.2, 0.2], "pad": [60, 0.3, 0.3]}).get_yscale()
+    'log'
+    """
+    with drawing(3.8) as ax:
+        for at, (label, values) in enumerate(milliseconds.items()):
+            calls = range(1, len(values) + 1)
+            ax.plot(calls, values, label=label, linewidth=1.2, markersize=3.5, **look(at))
+        ax.set(yscale="log", xlabel=_("call number"), ylabel="ms")
+        legend(ax)
+    between = _("{label} from {first} to {last}")
+    shown = [
+        between.format(label=label, first=f"{number(ms[0])} ms", last=f"{number(ms[-1])} ms")
+        for label, ms in milliseconds.items()
+    ]
+    in_words = _("Plot of the time of each call, in order: {rows}.")
+    return described(ax, in_words.format(rows=listed(shown)))
+
+
+def plot_roofline(
+    steps: Mapping[str, tuple[Point, Point]],
+    bandwidth: float,
+    top: float,
+    *,
+    reused: float | None = None,
+) -> Any:
+    """Draw what programs reach below the two limits of a machine; returns the axes.
+
+    A program that returns a new array also pays for new memory, so a copy into memory that is
+    already there would put its roof too high.
+
+    Args:
+        steps: for each program, (FLOP/byte, FLOP/s) before (hollow) and after (filled).
+        bandwidth: bytes per second of a copy into new memory, the slope of the roof.
+        top: FLOP/s, its flat part.
+        reused: bytes per second of a copy into memory that is already there, a second slope.
+
+    >>> plot_roofline({"chain": ((0.1, 5e8), (0.6, 2e9))}, 2e10, 1e11).get_xlabel()
+    'FLOP/byte'
+    """
+    xs, ys = zip(*(point for pair in steps.values() for point in pair), strict=True)
+    slopes = {_("new memory"): bandwidth}
+    if reused:
+        slopes[_("reused memory")] = reused
+    bends = {label: top / slope for label, slope in slopes.items()}
+    left, right = min(*xs, *bends.values()) / 2, max(*xs, *bends.values()) * 2
+    with drawing(4.4) as ax:
+        ax.set(xscale="log", yscale="log", xlabel="FLOP/byte", ylabel="FLOP/s")
+        ax.set(xlim=(left, right), ylim=(min(ys) / 2, 2 * max(*ys, top)))
+        for (label, slope), dashes in zip(slopes.items(), ("-", "--"), strict=False):
+            ends = [left, bends[label], right], [left * slope, top, top]
+            named = label if reused else None
+            ax.plot(*ends, color=GREY, linewidth=1, linestyle=dashes, label=named)
+        for at, (label, (before, after)) in enumerate(steps.items()):
+            style = {"linestyle": "none", **look(at)}
+            ax.plot(*before, markerfacecolor="none", markersize=10, **style)  # around the other
+            ax.plot(*after, label=label, markersize=5, **style)
+            arrow = {"arrowstyle": "->", "color": style["color"], "shrinkA": 6, "shrinkB": 3}
+            ax.annotate("", after, before, arrowprops=arrow)
+        legend(ax)
+    between = _("{label} from {first} to {last}")
+    shown = []
+    for label, pair in steps.items():
+        first, last = (f"{general(x)} FLOP/byte, {general(y)} FLOP/s" for x, y in pair)
+        shown.append(between.format(label=label, first=first, last=last))
+    in_words = _("Plot of FLOP/s by FLOP/byte, below the limits {slope} and {top}: {rows}.")
+    if reused:
+        in_words = _(
+            "Plot of FLOP/s by FLOP/byte, below the limits {slope} (new memory), {reused} (reused "
+            "memory) and {top}: {rows}."
+        )
+    limits = {"slope": f"{general(bandwidth)} B/s", "top": f"{general(top)} FLOP/s"}
+    limits["reused"] = f"{general(reused or bandwidth)} B/s"
+    return described(ax, in_words.format(rows=listed(shown), **limits))
+
+
+@contextmanager
+def drawing(height: float) -> Iterator[Any]:
+    """Axes in our style, of a new figure so many inches high.
+
+    Raises:
+        MissingPackageError: matplotlib is not installed.
+    """
+    plt = require("matplotlib.pyplot", "notebooks")
+    # Outside of the style, for the first figure chooses the backend, and a notebook's sets what
+    # leaving the style would undo: whether figures show by themselves. Twice the pixels: a notebook
+    # draws the figure itself, and takes only the size from us.
+    dpi = 2 * plt.rcParams["figure.dpi"]
+    figure = plt.figure(figsize=(WIDTH, height), dpi=dpi, layout="constrained")
+    # So that the page's colour shows; for one of "none", notebooks ask for a light background.
+    figure.patch.set_visible(False)
+    # The user's fonts first; for the characters that they lack, those that come with us.
+    ours = [JAPANESE, CHINESE] if language() == "ja" else [CHINESE, JAPANESE]
+    families = [*plt.rcParams["font.family"], *map(_added, ours)]
+    style = {"font.family": families, "axes.labelsize": "small", "text.parse_math": False}
+    bare = {"axes.spines.top": False, "axes.spines.right": False, "axes.facecolor": "none"}
+    with plt.rc_context({**style, **bare, **dict.fromkeys(_INKED, GREY)}):
+        ax = figure.subplots()
+        # Of ticks that are made only when drawn, too.
+        ax.tick_params(labelfontfamily=families, labelsize="small")
+        yield ax
+
+
+def described(ax: Any, in_words: str, notes: Notes = Notes()) -> Any:
+    """The axes; a notebook shows their figure with these words, for whoever sees no pictures."""
+    in_words = sentences(notes.above, in_words)
+    ax.figure._repr_mimebundle_ = partial(_sharp, ax.figure, in_words)
+    return ax
+
+
+def _sharp(figure: Any, in_words: str, **_options: Any) -> Any:
+    """The figure as a notebook shows it: PNG with twice the pixels, the size to show it at, words.
+
+    Without ours, the words would be "<Figure size 1120x820 with 1 Axes>".
+    """
+    from IPython.display import Image
+
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=figure.dpi, bbox_inches="tight")
+    data, metadata = Image(file.getvalue(), retina=True)._repr_mimebundle_()
+    return {**data, "text/plain": in_words}, metadata
+
+
+def time_axis(axis: Any, low: float, high: float) -> None:
+    """Ticks between two times, all in one notation; minor ticks have no text."""
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+
+    decades = log10(high / low) if axis.get_scale() == "log" else 0
+    subs = (1.0,) if decades > 1.5 else (1.0, 2.0, 5.0)
+    major: Any = LogLocator(subs=subs, numticks=_TICKS[axis.axis_name])
+    if decades < _DECADES:
+        major = MaxNLocator(5, steps=[1, 2, 5, 10])
+    tick = partial(_tick, one_unit=unit(high) if decades < _DECADES else None)
+    axis.set(major_locator=major, major_formatter=tick, minor_formatter=NullFormatter())
+
+
+def _tick(value: float, _at: int, one_unit: tuple[str, float] | None) -> str:
+    name, size = one_unit or unit(value)
+    return f"{general(value / size, 6)} {name}" if value else "0"
+
+
+def write_notes(ax: Any, notes: Notes) -> None:
+    """A line that must be seen at the top, and the stamp at the foot, folded to the figure."""
+    place = {"x": 0.01, "ha": "left"}
+    if notes.below:
+        below = folded(notes.below, int(18 * WIDTH))
+        ax.figure.supxlabel(below, fontsize="x-small", color=GREY, **place)
+    if notes.above:
+        above = folded(notes.above, int(13 * WIDTH))
+        ax.figure.suptitle(above, fontsize="small", color=WARNING, **place)
+
+
+def folded(text: str, columns: int) -> str:
+    """The text in lines of about so many terminal columns; a wide character takes two."""
+    letters = max(1, columns * len(text) // max(1, width(text)))
+    return textwrap.fill(text, letters, break_on_hyphens=False)
+
+
+def beside(ax: Any, text: str, x: float, y: float) -> Any:
+    """A text to the right of a point, returned; the figure keeps room for what leaves the axes."""
+    place = {"textcoords": "offset points", "va": "center", "fontsize": "small"}
+    return ax.annotate(text, (x, y), (7, 0), **place)
+
+
+def rows(ax: Any, labels: Sequence[str], title: str, low: float) -> None:
+    """A row for each label from the top, and a time axis from `low`."""
+    ax.set_yticks(range(len(labels)), [folded(label, LONG_LABEL) for label in labels])
+    ax.set(ylim=(len(labels) - 0.5, -0.5), xlabel=title, xlim=(low, None))
+    time_axis(ax.xaxis, *ax.get_xlim())
+
+
+def look(at: int) -> dict[str, Any]:
+    """The colour and marker of one of several lines."""
+    return {"color": COLOURS[at % len(COLOURS)], "marker": MARKERS[at % len(MARKERS)]}
+
+
+def legend(ax: Any) -> None:
+    """A legend above the axes, so that it hides no line."""
+    widest = max(map(width, ax.get_legend_handles_labels()[1]))
+    columns = max(1, int(_LEGEND * WIDTH) // (widest + _HANDLE))
+    place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.2}
+    ax.legend(ncols=columns, fontsize="small", frameon=False, **place)
+
+
+@cache
+def _added(path: Path) -> str:
+    """Make a font file known to matplotlib, and say what matplotlib calls it."""
+    from matplotlib import font_manager
+
+    font_manager.fontManager.addfont(path)
+    return font_manager.FontProperties(fname=path).get_name()

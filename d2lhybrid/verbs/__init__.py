@@ -1,0 +1,1 @@
+"""What a reader calls, a file a family, and the Comparison that a reader holds."""

@@ -1,0 +1,374 @@
+"""``compare`` and ``measure``: they check their arguments and run an ``Experiment``."""
+
+import math
+import os
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from d2lhybrid.backends.variant import Args, Kwargs, variant_of
+from d2lhybrid.backends.verb import verb
+from d2lhybrid.core.arguments import Call, name_of, unknown_label
+from d2lhybrid.core.errors import ArgumentError
+from d2lhybrid.core.i18n import gettext as _, noop as N_
+from d2lhybrid.core.reader import option
+from d2lhybrid.core.usage import described, not_comparable, not_one_callable
+from d2lhybrid.measuring import stats
+from d2lhybrid.measuring.cold_start import TimerFunction
+from d2lhybrid.measuring.experiment import Experiment
+from d2lhybrid.measuring.measurement import Measurement
+from d2lhybrid.processes.crowded import cores_held, run_with_one_thread, with_one_thread
+from d2lhybrid.processes.processes import OneProcessExperiment, ProcessExperiment
+from d2lhybrid.verbs.comparison import Comparison
+from d2lhybrid.verbs.variants import Variants, in_role, variants
+
+MOST_SECONDS = "D2LHYBRID_MOST_SECONDS"
+
+
+def _misused(given: Mapping[str, Any]) -> str:
+    return not_comparable(given["what"])
+
+
+def _measure_misused(given: Mapping[str, Any]) -> str:
+    return not_one_callable(given["function"])
+
+
+@verb("compare(net, x)", "compare({'eager': f, 'compiled': g}, x)", check=_misused)
+def compare(
+    what: Callable[..., Any] | Mapping[str, Callable[..., Any] | Call] | Call,
+    /,
+    *args: Any,
+    baseline: str | None = None,
+    references: Sequence[str] = (),
+    check: bool | float = True,
+    time_limit: float = 20.0,
+    build_timeout: float | None = None,
+    seed: int | None = None,
+    margin: float = stats.MARGIN,
+    processes: int | None = None,
+    threads: int | None = None,
+    caches: bool = False,
+    why: bool = True,
+    progress: bool | None = None,
+    timer: TimerFunction = perf_counter,
+) -> Comparison:
+    """Time the ways to run a model, or several functions, and compare each to the baseline.
+
+    First, it starts the compilers that the callables are known to need, so no row pays for this.
+    Then it calls each callable once; if building and loading are separate from that call, they are
+    timed separately. Unless `check` is False, the outputs are compared; a number as `check` is the
+    tolerance, relative to each element. After warm-up, every round calls each callable in an order
+    drawn from `seed`, and the baseline once more, which gives the noise floor. If work is queued, a
+    turn times both calls that it waits for and a stream of calls. The rounds end when every verdict
+    is clear and every interval is narrower than 10%, but not before 20 rounds; after 2000 rounds;
+    after `time_limit` seconds of rounds; or at an interrupt, with the complete rounds. At least six
+    rounds are taken, unless they need more than twice the limit; the result then says which limit
+    is enough, and gives no verdict.
+
+    A callable that donates its arguments, as ``jax.jit(f, donate_argnums=0)``, is refused, because
+    its first call would delete the arrays that all other calls are to get.
+
+    If a variant cannot be built, raises or gives a different answer, the comparison goes on without
+    it and shows the reason. A compiler that caches on disk builds the same program in a fraction of
+    the time in the next process; a first call that found its program there is marked.
+
+    The interval of one process covers its rounds. It leaves out what is decided once per process,
+    such as where memory lies and which thread runs on which core, so another process may give a
+    different result. With six or more `processes`, the interval is that of the median of all
+    processes; one more process lies between the extremes of six with a probability of 5/7. A turn
+    during which other programs made the threads wait does not count. If fewer than six rounds are
+    left, more are taken, for up to twice the limit. Nothing is decided if that is not enough, or if
+    an operation can use several threads and fewer than half of the rounds are left.
+    docs/measuring.md has more.
+
+    Args:
+        what: a model or a function of tensors, whose ways to run are compared, as ``variants``
+            gives them; ``call(net, ...)``, if the model takes keyword arguments; callables by
+            label; or what ``variants`` or ``training`` returns. Any of the callables can be
+            ``call(function, ...)`` with its own arguments, which come before those of every call.
+        args: the arguments of every call. What ``variants`` returns holds them.
+        baseline: the label that ratios refer to; the first one if None.
+        references: labels of programs to compare with, such as one in C or a copy of the array.
+            They are measured and shown, but never recommended. Those of ``variants`` are already
+            marked.
+        check: True compares outputs with the tolerance of their dtype, a number is the tolerance
+            for floating-point numbers, and False compares nothing. Integers have to be equal. A
+            GPU may round float32 to TF32 inside a product (PyTorch's convolutions and JAX's
+            products do): there True allows 1/256 of the largest number in the row (the last axis).
+        time_limit: seconds of rounds; first calls and warm-up take extra time. The environment
+            variable ``D2LHYBRID_MOST_SECONDS`` lowers it, to try quickly whether a notebook or
+            script runs.
+        build_timeout: seconds that building, loading and the first call of a variant may take
+            together; a variant that takes longer is interrupted and left out. Works in the main
+            thread, and with `processes` in any; not on Windows, which has no alarms.
+        seed: the seed for the order within the rounds; drawn if None, and kept in the result.
+        margin: what counts as the same, as a fraction (0.02 is 2%).
+        processes: how many fresh processes measure, one after the other; None measures in this one.
+            Each builds, makes the first calls, warms up and takes rounds for an equal share of
+            `time_limit`. If other programs leave a verdict of five or more undecided, up to half as
+            many more measure. The ratio is the median over the processes; with fewer than six there
+            is no interval. A variant that crashes its process is left out. It must be possible to
+            send the functions and arguments to another process.
+        threads: how many threads each framework may use. A framework reads this when it starts, so
+            without `processes`, one fresh process measures. If None and other programs leave fewer
+            cores than the framework has threads, that is done with one thread, if the functions and
+            arguments can be sent there; a line below the table says so.
+        caches: True lets the processes use your compilers' caches on disk. Otherwise the first
+            process finds empty ones, so that its cold starts are cold. They are those of the table,
+            and the processes after it find what the first has compiled.
+        why: after the rounds, ask what is observed of the compiled variants; the result has a line
+            of facts for each, and a cause if one is decisive. This calls them a few more times, and
+            takes a second at most. The result's ``why()`` can do this later.
+        progress: say what is being built, and count what takes longer than two seconds; None does
+            so if the standard error is a terminal.
+        timer: a function that returns seconds, such as ``time.perf_counter``; `time_limit` uses it
+            as well.
+
+    Returns:
+        A Comparison. It can take more rounds for an undecided claim, and keeps the callables and
+        their arguments for that; its ``release()`` returns a copy without them.
+
+    Raises:
+        ArgumentError, UnknownLabelError: the arguments don't fit, there is no such option, or
+            something cannot be sent to another process.
+        UnknownFrameworkError: neither a model alone nor its arguments belong to a known framework.
+        UnwritableFolderError: there is no space for the files of the processes.
+        CannotBuildError: the baseline cannot be built on this machine.
+        CallFailedError: the baseline raised.
+        DifferentAnswerError: the baseline gives a different answer at the second call.
+        KeyboardInterrupt: it came before the first round was complete.
+
+    >>> import numpy as np
+    >>> x = np.ones(10_000)
+    >>> result = compare({"Python": sum, "NumPy": np.sum}, x, progress=False)
+    >>> result.verdict("NumPy")
+    'faster'
+    """
+    functions, args, kwargs = _functions(what, args)
+    baseline, references = _labels(functions, baseline, references)
+    is_flag = isinstance(check, (bool, np.bool_))
+    experiment = Experiment(
+        functions,
+        args,
+        kwargs,
+        baseline=baseline,
+        time_limit=_time_limit(time_limit),
+        seed=secrets.randbits(32) if seed is None else int(_number("seed", seed)),
+        check=bool(check) if is_flag else float(_number("check", check)),
+        margin=float(_number("margin", margin)),
+        references=references,
+        deprecated=in_role("deprecated", functions),
+        other_runtimes=in_role("runtime", functions),
+        unavailable=_unavailable(functions),
+        build_timeout=_build_timeout(build_timeout),
+        timer=_timer(timer),
+        progress=progress,
+    )
+    in_processes = _whole_number("processes", processes)
+    of_threads = _whole_number("threads", threads)
+    begin = perf_counter()
+    held = cores_held(experiment) if of_threads is None else 0
+    if in_processes:
+        if held:
+            of_threads, experiment.circumstance = 1, with_one_thread(held)
+        comparison = ProcessExperiment(experiment, in_processes, of_threads, caches).run()
+    elif of_threads:
+        comparison = OneProcessExperiment(experiment, 1, of_threads, caches, why=why).run()
+    elif held:
+        comparison = run_with_one_thread(experiment, held, why)
+    else:
+        comparison = experiment.run()
+    comparison = replace(comparison, took=perf_counter() - begin)
+    if why and comparison.stopped != "interrupted":
+        with suppress(Exception, KeyboardInterrupt):  # what was measured is there
+            return comparison.asked()
+    return comparison
+
+
+def _functions(what: Any, args: Args) -> tuple[Mapping[str, Any], Args, Kwargs]:
+    """The callables by label, and the arguments of each call."""
+    called = Call.of(what, args)
+    functions = called.function
+    if not isinstance(functions, Mapping):
+        functions = variants(called)
+    elif not isinstance(functions, Variants) or called.args or called.kwargs:
+        # Arguments beside variants take the place of those that they hold, because the notebooks
+        # still write ``compare(variants(net, x), x)``. This goes when they do.
+        _require_no_batch(functions, called)
+        return functions, called.args, called.kwargs
+    return functions, functions.args, functions.kwargs
+
+
+def _require_no_batch(functions: Mapping[str, Any], called: Call) -> None:
+    """Raise ArgumentError if steps of training, which hold their batch, are to get arguments."""
+    of_training = [way for way in map(variant_of, functions.values()) if way and way.is_step]
+    if of_training and (called.args or called.kwargs):
+        text = _(
+            "Expected steps alone, because they hold their batch: {example}. Received: {more}."
+        )
+        received = described(called.args, called.kwargs)
+        raise ArgumentError(text.format(example="compare(training(...))", more=received))
+
+
+@verb("measure(net, x)", check=_measure_misused)
+def measure(
+    function: Callable[..., Any] | Call,
+    /,
+    *args: Any,
+    label: str | None = None,
+    time_limit: float = 5.0,
+    progress: bool | None = None,
+    timer: TimerFunction = perf_counter,
+) -> Measurement:
+    """Time ``function(*args)``: the first call, then the steady state.
+
+    It takes samples until the 95% interval of the median is within 1% of it, by each metric, or
+    for `time_limit` seconds. An interrupt ends it with what has been measured. The interval holds
+    in this process; the median of the next process may lie outside it (see docs/measuring.md).
+
+    Args:
+        function: what to time, or ``call(function, ...)``, if it takes keyword arguments.
+        args: the arguments of every call.
+        label: its name in the result; the function's own if None.
+        time_limit: seconds of samples, as for ``compare``; the first call and warm-up take extra
+            time.
+        progress: say what is being built, and count what takes longer than two seconds; None does
+            so if the standard error is a terminal.
+        timer: a function that returns seconds; `time_limit` uses it as well.
+
+    Returns:
+        A Measurement.
+
+    Raises:
+        CallFailedError: `function` raised.
+        ArgumentError: `function` cannot be called, `time_limit` is not above 0, or there is no
+            such option.
+        KeyboardInterrupt: it came before the first sample, so there is nothing to keep.
+
+    >>> result = measure(sum, range(1000), time_limit=0.2)
+    >>> result.label, result.median < 0.01
+    ('sum', True)
+    """
+    called = Call.of(function, args)
+    label = label or name_of(called.function)
+    limit = _time_limit(time_limit)
+    experiment = Experiment(
+        {label: called}, (), {}, label, limit, timer=_timer(timer), progress=progress
+    )
+    return experiment.run_alone()
+
+
+_EXPECTED = {
+    "time_limit": (N_("Expected seconds, above 0, such as {option}. Received: {received!r}."), 10),
+    "build_timeout": (
+        N_("Expected seconds, above 0, such as {option}. Received: {received!r}."),
+        60,
+    ),
+    "margin": (
+        N_("Expected a fraction, 0 or more, such as {option}. Received: {received!r}."),
+        0.02,
+    ),
+    "check": (
+        N_("Expected a tolerance, 0 or more, such as {option}, or {no}. Received: {received!r}."),
+        0.01,
+    ),
+    "processes": (
+        N_("Expected a number of processes, 1 or more, such as {option}. Received: {received!r}."),
+        6,
+    ),
+    "threads": (
+        N_("Expected a number of threads, 1 or more, such as {option}. Received: {received!r}."),
+        1,
+    ),
+    "seed": (
+        N_("Expected a whole number, 0 or more, such as {option}. Received: {received!r}."),
+        1,
+    ),
+    "timer": (
+        N_(
+            "Expected a function that returns seconds, such as timer=time.perf_counter. Received: "
+            "{received!r}."
+        ),
+        None,
+    ),
+}
+
+
+def _unexpected(name: str, received: Any) -> ArgumentError:
+    """The error for an option that is something else than expected."""
+    text, value = _EXPECTED[name]
+    written = {"option": option(name, value), "no": option(name, False)}
+    return ArgumentError(_(text).format(received=received, **written))
+
+
+def _number(name: str, received: Any) -> Any:
+    """An option that is a number, as it came; ArgumentError if it is anything else."""
+    kinds = (int, np.integer) if name == "seed" else (int, float, np.number)
+    if not _is_number(received, kinds) or not 0 <= received < math.inf:
+        raise _unexpected(name, received)
+    return received
+
+
+def _whole_number(name: str, received: Any) -> int | None:
+    """An option that is a number above 0, or None; ArgumentError if it is anything else."""
+    if received is None:
+        return None
+    if not _is_number(received, (int, np.integer)) or received < 1:
+        raise _unexpected(name, received)
+    return int(received)
+
+
+def _seconds(name: str, received: Any) -> float:
+    """An option in seconds, which may be endless, but not 0; ArgumentError if it is none."""
+    if not _is_number(received, (int, float, np.number)) or not received > 0:
+        raise _unexpected(name, received)
+    return float(received)
+
+
+def _timer(received: Any) -> TimerFunction:
+    if not callable(received):
+        raise _unexpected("timer", received)
+    timer: TimerFunction = received
+    return timer
+
+
+def _is_number(received: Any, kinds: tuple[type, ...]) -> bool:
+    """Is it a number of one of these types? True and False aren't, although Python counts them."""
+    return isinstance(received, kinds) and not isinstance(received, bool)
+
+
+def _time_limit(received: Any) -> float:
+    """The time limit, or that of the environment if it is lower."""
+    most = os.environ.get(MOST_SECONDS)
+    return min(_seconds("time_limit", received), float(most) if most else math.inf)
+
+
+def _build_timeout(received: Any) -> float | None:
+    return None if received is None else _seconds("build_timeout", received)
+
+
+def _unavailable(functions: Any) -> Mapping[str, str]:
+    """Why variants are not among these functions, where ``variants`` returned them."""
+    return functions.unavailable if isinstance(functions, Variants) else {}
+
+
+def _labels(functions: Any, baseline: str | None, references: Any) -> tuple[str, tuple[str, ...]]:
+    """The label of the baseline, the first one for None; and the labels of the references.
+
+    These are the `references` and those that ``variants`` has marked, without the baseline.
+    """
+    known = [*functions, *_unavailable(functions)]
+    if baseline is None:
+        baseline = next(iter(functions))
+    elif not isinstance(baseline, str) or baseline not in functions:
+        raise unknown_label(baseline, functions, _unavailable(functions))
+    if not isinstance(references, (tuple, list)) or any(label not in known for label in references):
+        text = _("Expected references among {labels}, in a tuple. Received: {received!r}.")
+        raise ArgumentError(text.format(labels=", ".join(map(repr, known)), received=references))
+    marked = dict.fromkeys([*in_role("reference", functions), *references])
+    return baseline, tuple(label for label in marked if label != baseline)

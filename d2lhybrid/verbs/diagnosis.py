@@ -1,0 +1,148 @@
+"""``doctor``: what is installed here, does it work, and what can you do if it doesn't?"""
+
+import platform
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
+from importlib.util import find_spec
+from subprocess import PIPE, CompletedProcess, TimeoutExpired
+
+from d2lhybrid.backends import environment, get, known
+from d2lhybrid.core.i18n import general, gettext as _, language
+from d2lhybrid.core.subprocesses import run, run_python, status
+from d2lhybrid.core.table import Column, Table
+from d2lhybrid.core.toolchain import find_compiler, install_command, no_compiler
+
+SECONDS = 180.0  # for a framework to import and compute, or a compiler to say its version
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was looked at, what was found, and does it work?"""
+
+    name: str
+    found: str
+    works: bool = True
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What ``doctor`` found, shown as a table."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Does everything that was asked about work, and at least one framework?"""
+        return all(finding.works for finding in self.findings)
+
+    def __repr__(self) -> str:
+        rows = []
+        for finding in self.findings:
+            mark = " " if finding.works else "!"
+            rows.append([f"{mark} {finding.name}", finding.found])
+        broken = ", ".join(finding.name for finding in self.findings if not finding.works)
+        text = _("Not working: {names}.") if broken else _("Everything that was checked works.")
+        return f"{Table([Column(left=True)] * 2, rows)}\n\n{text.format(names=broken)}"
+
+
+def doctor(*frameworks: str) -> Diagnosis:
+    """Check whether frameworks import and compute here, and whether there are C and C++ compilers.
+
+    Each framework runs in a separate process, so the caller survives if it crashes or hangs.
+    ``python -m d2lhybrid doctor`` prints the same.
+
+    Args:
+        frameworks: their names in Python, such as "torch"; the installed ones if none are given.
+
+    Returns:
+        A Diagnosis. Its ``ok`` is True if everything asked about works; a compiler may be missing.
+
+    Raises:
+        UnknownFrameworkError: there is no framework of that name.
+
+    >>> doctor("torch").findings[0].name
+    'Python'
+    """
+    asked = [get(name) for name in frameworks]
+    looked_at = asked or known()
+    installed = [framework for framework in looked_at if find_spec(framework.name)]
+    python = f"{platform.python_version()}, {platform.platform()}"
+    findings = [Finding("Python", python), Finding("NumPy", version("numpy"))]
+    for framework in looked_at:
+        if framework in installed:
+            findings.append(_framework(framework.name))
+            findings += map(_companion, framework.companions)
+        else:
+            hint = _not_installed(install_command(framework.name))
+            # One framework is enough, unless the user has asked for this one.
+            findings.append(Finding(framework.name, hint, works=bool(installed) and not asked))
+    findings += map(_compiler, ("C", "C++"))
+    return Diagnosis(tuple(findings))
+
+
+def probe(name: str) -> None:
+    """Print how this framework does in this process, or raise what is wrong."""
+    with redirect_stdout(sys.stderr):  # what is printed beside is no part of the answer
+        framework = get(name)
+        devices = framework.device.devices()
+        wrong = [device for device in devices if framework.device.compute_on(device) != 8.0]
+    if wrong:
+        text = _("a matrix product came out wrong on {device}")
+        raise ArithmeticError(text.format(device=wrong[0]))
+    text = _("{version}, computes on {devices}")
+    print(text.format(version=framework.version(), devices=", ".join(devices)))
+
+
+def _framework(name: str) -> Finding:
+    """What a new Python finds that probes the framework."""
+    program = [f'from d2lhybrid.verbs.diagnosis import probe; probe("{name}")']
+    return _answer(name, [sys.executable, "-P", "-c", *program], partial(run_python, program))
+
+
+def _companion(package: str) -> Finding:
+    """A package on top of a framework; it is no fault if it is missing."""
+    found = version(package) if find_spec(package) else _not_installed(f"pip install {package}")
+    return Finding(package, found)
+
+
+def _compiler(name: str) -> Finding:
+    """The version of the compiler for C or C++; it is no fault if there is none."""
+    if reason := no_compiler(name):
+        return Finding(name, reason)
+    command = [*find_compiler(name), "--version"]
+    return _answer(name, command, partial(run, command))
+
+
+def _not_installed(command: str) -> str:
+    return _("not installed: {command}").format(command=command)
+
+
+def _answer(
+    name: str, command: Sequence[str], ask: Callable[..., CompletedProcess[bytes]]
+) -> Finding:
+    """The first line that a program prints, or what went wrong.
+
+    Args:
+        name: what it is asked about.
+        command: what a user can type to repeat it.
+        ask: runs it.
+    """
+    variables = {**environment(), "D2LHYBRID_LANGUAGE": language()}
+    try:
+        done = ask(timeout=SECONDS, env=variables, stdout=PIPE, stderr=PIPE)
+    except TimeoutExpired:
+        text = _("no answer within {seconds} s. Try: {command}")
+        hint = text.format(seconds=general(SECONDS), command=shlex.join(command))
+        return Finding(name, hint, works=False)
+    out, err = (printed.decode(errors="replace").strip() for printed in (done.stdout, done.stderr))
+    if done.returncode == 0:
+        return Finding(name, (out or err).partition("\n")[0])
+    last_line = err.rpartition("\n")[2] or _("it printed nothing")
+    text = _("ended with status {status}: {words}")
+    ended = text.format(status=status(done.returncode), words=last_line)
+    return Finding(name, ended, works=False)

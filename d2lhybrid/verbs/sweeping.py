@@ -1,0 +1,147 @@
+"""The same comparison over a range of sizes: when does compiling stop mattering?"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from math import isfinite
+from time import perf_counter
+from typing import Any
+
+from d2lhybrid.backends import is_model
+from d2lhybrid.backends.failures import wrap_call_errors
+from d2lhybrid.core.arguments import Call, name_of
+from d2lhybrid.core.errors import ArgumentError
+from d2lhybrid.core.i18n import gettext as _, noop as N_
+from d2lhybrid.core.progress import show_progress
+from d2lhybrid.core.usage import kind_of, written_as
+from d2lhybrid.measuring.cold_start import TimerFunction
+from d2lhybrid.verbs.comparing import compare
+from d2lhybrid.verbs.comparison import Comparison, Sweep
+from d2lhybrid.verbs.variants import Variants, variants
+
+
+def _misused(given: Mapping[str, Any]) -> str:
+    make = given["make"]
+    if not callable(make) or is_model(make):
+        text = _("{kind} takes no size: first comes a function of the size, then the sizes.")
+        return text.format(kind=kind_of(make))
+    if isinstance(given.get("only"), str):
+        return _("{option} is a list of names.").format(option="only")
+    return ""
+
+
+@written_as("sweep(lambda size: (net, inputs(size)), [1, 8, 64])", check=_misused)
+def sweep(
+    make: Callable[[Any], tuple[Any, ...] | Call | Variants],
+    /,
+    sizes: Iterable[float],
+    *,
+    only: Sequence[str] | None = None,
+    baseline: str | None = None,
+    check: bool | float = True,
+    time_limit: float = 10.0,
+    build_timeout: float | None = None,
+    seed: int | None = None,
+    processes: int | None = None,
+    threads: int | None = None,
+    why: bool = False,
+    progress: bool | None = None,
+    timer: TimerFunction = perf_counter,
+) -> Sweep:
+    """Compare at each of `sizes`.
+
+    Args:
+        make: takes a size and returns what ``compare`` gets: ``(net, x, ...)``, ``({"eager": f,
+            "compiled": g}, x, ...)``, ``call(net, x, key=y)`` if there are keyword arguments, or
+            what ``variants`` or ``training`` returns.
+        only: with a net, the names of its variants to compare; all if None.
+        time_limit: seconds for each size, as for ``compare``.
+        why: find the reasons at each size, as ``compare`` does by default.
+        baseline, check, build_timeout, seed, processes, threads, progress, timer: as for
+            ``compare``.
+
+    Returns:
+        A Sweep, which holds only numbers: its claims measure nothing more. An interrupt ends it
+        with the sizes measured so far, the last one cut short.
+
+    Raises:
+        ArgumentError: `make` isn't a function but a model or variants, or returns something else;
+            `sizes` is empty or contains something that isn't a number; there is no such option, or
+            there is `only`, although `make` gives functions.
+        UnknownLabelError: `only` names no variant.
+        CallFailedError: `make` raised.
+        Otherwise what ``compare`` and ``variants`` raise.
+
+    >>> import numpy as np
+    >>> def make(size):
+    ...     return {"Python": sum, "NumPy": np.sum}, np.ones(size)
+    >>> points = sweep(make, [1_000, 100_000], progress=False)
+    >>> points.sizes, points.comparisons[0].baseline
+    ((1000, 100000), 'Python')
+    """
+    numbers = _numbers(sizes)
+    done: list[Comparison] = []
+    try:
+        for size in show_progress(numbers, N_("sizes"), progress):
+            with wrap_call_errors(name_of(make), (size,)):
+                returned = make(size)
+            compared = compare(
+                _what(returned, only),
+                baseline=baseline,
+                check=check,
+                time_limit=time_limit,
+                build_timeout=build_timeout,
+                seed=seed,
+                processes=processes,
+                threads=threads,
+                why=why,
+                progress=progress,
+                timer=timer,
+            )
+            done.append(compared.release())  # lets go of the models and inputs of this size
+            if done[-1].stopped == "interrupted":
+                break
+    except KeyboardInterrupt:
+        if not done:
+            raise
+    return Sweep(tuple(numbers[: len(done)]), tuple(done))
+
+
+def _numbers(sizes: Any) -> list[int | float]:
+    """The sizes as Python's numbers, because JSON doesn't know NumPy's.
+
+    Raises:
+        ArgumentError: there is none, or one that is no number.
+    """
+    numbers = [*sizes] if isinstance(sizes, Iterable) else []
+    numbers = [size.item() if hasattr(size, "item") else size for size in numbers]
+    if not numbers or not all(isinstance(size, int | float) and isfinite(size) for size in numbers):
+        text = _("Expected sizes, at least one, such as {example}. Received: {received}.")
+        raise ArgumentError(text.format(example=[1, 8, 64], received=kind_of(numbers or sizes)))
+    return numbers
+
+
+def _what(returned: Any, only: Sequence[str] | None) -> Call:
+    """What ``compare`` gets at one size.
+
+    Args:
+        returned: what `make` returned.
+        only: as for ``sweep``.
+    """
+    if isinstance(returned, (tuple, list)) and returned:
+        called = Call.of(returned[0], tuple(returned[1:]))
+    elif isinstance(returned, (Call, Variants)):
+        called = Call.of(returned)
+    else:
+        text = _("Expected {example} from make. Received: {kind}. Let it return a tuple.")
+        raise ArgumentError(text.format(example="(net, x)", kind=kind_of(returned)))
+    functions = called.function
+    if only is None:
+        return called
+    if isinstance(functions, Mapping) and not isinstance(functions, Variants):
+        text = _(
+            "Expected a net from make, because {option} names its variants. Received: {kind}. Let "
+            "make return just the functions to compare."
+        )
+        raise ArgumentError(text.format(option="only", kind=kind_of(functions)))
+    ways = functions if isinstance(functions, Variants) else variants(called)
+    return replace(called, function=ways.only(*only))
