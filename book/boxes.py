@@ -22,8 +22,10 @@ from book.recorded import RecordedCell, RecordedNetworks, number, where
 from d2lhybrid.core.i18n import listed, set_language
 from d2lhybrid.core.table import Table, span
 from d2lhybrid.measuring.measurement import METRICS
-from d2lhybrid.measuring.rows import Row, Rows, Times, not_run
-from d2lhybrid.showing import text as shown
+from d2lhybrid.measuring.row import Row, Rows, Times
+from d2lhybrid.showing.tables import narrow_table
+from d2lhybrid.showing.text import comparison_page
+from d2lhybrid.showing.verdicts import not_run, signs
 from d2lhybrid.teaching.groups import Group, picture, picture_in_words
 from d2lhybrid.verbs.comparison import Comparison
 from recording import recordings
@@ -111,7 +113,7 @@ def _shown(output: Output, say: Say) -> Iterator[str]:
             rows = [_row(first, "baseline"), *(_row(row, "variant") for row in others)]
             metrics = [metric for metric in METRICS if metric in first.seconds]
             cold_starts = any(row.cold_seconds is not None for row in rows)
-            yield from _table(shown.narrow_table(rows, metrics, cold_starts), say)
+            yield from _table(narrow_table(rows, metrics, cold_starts), say)
             reasons = [Row(label, reason=reason) for label, reason in unavailable.items()]
             yield from (_plain(say(line)) for line in not_run(reasons))
 
@@ -137,8 +139,8 @@ def _row(recorded: recordings.Row, role: str) -> Row:
 
 def _comparison(rows: Rows, say: Say) -> Iterator[str]:
     """Its table and what stands around it, without the details."""
-    page = shown.comparison(rows)
-    table = shown.narrow_table(rows.measured, rows.metrics, rows.cold_start_is_felt)
+    page = comparison_page(rows)
+    table = narrow_table(rows.measured, rows.metrics, rows.cold_start_is_felt)
     yield from page.cautions
     yield from _table(table, say)
     below = filter(None, [page.advice, *not_run(rows)])
@@ -154,7 +156,7 @@ def _table(table: Table, say: Say) -> Iterator[str]:
         for first, *others in table.rows
     ]
     yield "\n".join(f"| {' | '.join(row)} |" for row in [heads, marks, *cells])
-    yield shown.signs()
+    yield signs()
 
 
 def _ranges(group: Group) -> str:

@@ -24,7 +24,7 @@ from book.errors import ExecutionError
 from book.files import SECONDS, SLOW
 from book.gpu import missed
 from book.installation import is_installation
-from d2lhybrid.verbs.claims import MIME as UNDECIDED
+from d2lhybrid.verbs.claims import UNDECIDED
 from d2lhybrid.verbs.comparison import MIME as COMPARED
 
 CELL_SECONDS = 300

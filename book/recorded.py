@@ -15,7 +15,7 @@ from book.blocks import Case, Chapter, NetworksPicture, labels
 from book.errors import BookError
 from book.frameworks import FRAMEWORKS
 from book.translate import Translate
-from d2lhybrid.measuring.rows import Row, Times
+from d2lhybrid.measuring.row import Row, Times
 from d2lhybrid.measuring.stats import MARGIN
 from d2lhybrid.teaching.groups import Group
 from recording.recordings import (

@@ -19,10 +19,10 @@ from .measuring.measurement import Measurement as Measurement
 from .timing import Benchmark as Benchmark, Timer as Timer, synchronize as synchronize
 from .verbs.claims import Judgement as Judgement
 from .verbs.comparing import compare as compare, measure as measure
-from .verbs.comparison import Comparison as Comparison, Sweep as Sweep
+from .verbs.comparison import Comparison as Comparison
 from .verbs.diagnosis import doctor as doctor
 from .verbs.explaining import explain as explain, graph as graph
-from .verbs.sweeping import sweep as sweep
+from .verbs.sweeping import Sweep as Sweep, sweep as sweep
 from .verbs.training import training as training
 from .verbs.variants import Variants as Variants, variants as variants
 from .why.rules import Reason as Reason

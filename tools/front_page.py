@@ -32,7 +32,7 @@ from book.measured import (
     times,
 )
 from book.recorded import read_recorded
-from d2lhybrid.showing import text as shown
+from d2lhybrid.showing import tables
 from website.picture import picture
 from website.words import words
 
@@ -87,7 +87,7 @@ def _network_cell(compared: Comparison, language: str) -> str:
 
 def comparison_table() -> str:
     """A comparison as the package shows it."""
-    table = shown.table(read_finding(findings_file(ROOT, "pytorch", LARGE_BATCH)).rows)
+    table = tables.comparison_table(read_finding(findings_file(ROOT, "pytorch", LARGE_BATCH)).rows)
     heads = [column.head.replace("\n", " ") for column in table.columns]
     return _table([heads, ["---"] * len(heads), *table.rows])
 

@@ -45,7 +45,7 @@ from nbval.plugin import IPyNbCell
 from xdist.scheduler import LoadScopeScheduling
 
 from d2lhybrid import backends
-from d2lhybrid.verbs.claims import DECIDED, MIME
+from d2lhybrid.verbs.claims import DECIDED, UNDECIDED
 from d2lhybrid.verbs.comparison import MIME as COMPARED
 
 # Kernels inherit these.
@@ -99,7 +99,7 @@ def same(one: str, other: str) -> bool:
 def outcome_of_claim(output: Any) -> str | None:
     """'decided' or 'undecided' where it is what a claim shows."""
     data = output.get("data") or {}
-    outcomes = {DECIDED: "decided", MIME: "undecided"}
+    outcomes = {DECIDED: "decided", UNDECIDED: "undecided"}
     return next((outcome for kind, outcome in outcomes.items() if kind in data), None)
 
 

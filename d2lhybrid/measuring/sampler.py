@@ -161,6 +161,15 @@ class Sampler:
         if more is not None:
             self.later_compilations = (self.later_compilations or 0) + more
 
+    def meets_a_compiler(self) -> bool:
+        """Was anything compiled for it, or should it have been, so that there is more to ask?"""
+        if self.first_compilations or self.later_compilations or self._self_timed:
+            return True
+        by = self._compiled_by
+        return any(one.why.is_compiled(self.function) for one in by) or any(
+            one.why.why_not_compiled(self.function) for one in by
+        )
+
     def call(self, calls: int) -> Any:
         """Call so many times, waiting for nothing; the last output."""
         run, output = self._run, None

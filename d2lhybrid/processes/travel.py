@@ -26,7 +26,7 @@ from d2lhybrid.core.errors import ArgumentError, D2LHybridError, brief
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.module_files import import_file
 from d2lhybrid.core.reader import option
-from d2lhybrid.measuring.experiment import Experiment
+from d2lhybrid.verbs.experiment import Experiment
 
 
 def pack(experiment: Experiment, *, threads: int | None = None) -> bytes:

@@ -6,9 +6,12 @@ from typing import Any
 from d2lhybrid.core.i18n import count, gettext as _, listed, number
 from d2lhybrid.core.table import seconds
 from d2lhybrid.measuring.provenance import stamp
-from d2lhybrid.measuring.rows import VERDICTS, Row, Rows
-from d2lhybrid.showing import plot, text as shown
+from d2lhybrid.measuring.row import Row, Rows
+from d2lhybrid.showing import plot
+from d2lhybrid.showing.cautions import uncertain
 from d2lhybrid.showing.plot import Curve, Mark, Notes
+from d2lhybrid.showing.tables import metric_title, metrics_of, names_of
+from d2lhybrid.showing.verdicts import VERDICTS
 
 _LINES = {"latency": "-", "throughput": ":"}  # the metrics that a sweep's plot shows
 
@@ -17,13 +20,13 @@ def notes(comparisons: Sequence[Rows]) -> Notes:
     """That times are uncertain, above the picture; where and when they were taken, below."""
     if not comparisons:
         return Notes()
-    return Notes(shown.uncertain(comparisons), stamp(comparisons[0].env, comparisons[0].seed))
+    return Notes(uncertain(comparisons), stamp(comparisons[0].env, comparisons[0].seed))
 
 
 def comparison(rows: Rows, metric: str) -> Any:
     """A mark a variant with its interval, the baseline as a line; returns the axes."""
     marks = [_mark(row, metric) for row in rows.measured if metric in row.times]
-    title = shown.metric_title(metric, rows.metrics)
+    title = metric_title(metric, rows.metrics)
     marks_in_words = listed(f"{mark.label} {mark.text}" for mark in marks)
     in_words = _("Plot of the {title}: {rows}.").format(title=title, rows=marks_in_words)
     base = rows.baseline.times[metric].seconds
@@ -48,22 +51,22 @@ def waterfall(rows: Rows, labels: Sequence[str], metric: str) -> Any:
     """A step for each label in order; returns the axes."""
     by_label = {row.label: row for row in rows.measured}
     steps = [(by_label[label].name, by_label[label].times[metric].seconds) for label in labels]
-    title = shown.metric_title(metric, rows.metrics)
+    title = metric_title(metric, rows.metrics)
     return plot.waterfall(steps, title, notes([rows]))
 
 
 def sweep(sizes: Sequence[float], comparisons: Sequence[Rows], xlabel: str) -> Any:
     """Time per call against size, a curve for each variant and metric; returns the axes."""
     xlabel = xlabel or _("work")
-    metrics = [metric for metric in shown.metrics_of(comparisons) if metric in _LINES]
+    metrics = [metric for metric in metrics_of(comparisons) if metric in _LINES]
     curves = [
         _curve(label, name, look, metric, metrics, sizes, comparisons)
-        for look, (label, name) in enumerate(shown.names_of(comparisons).items())
+        for look, (label, name) in enumerate(names_of(comparisons).items())
         for metric in metrics
     ]
     lines = {}
     if len(metrics) > 1:
-        lines = {shown.metric_title(metric, metrics): _LINES[metric] for metric in metrics}
+        lines = {metric_title(metric, metrics): _LINES[metric] for metric in metrics}
     in_words = _(
         "Plot of the time per call against {work}, from {first} to {last}: {rows}."
     ).format(
@@ -92,7 +95,7 @@ def _curve(
         if row.label == label
     ]
     medians = [times.seconds for _size, times in points]
-    full_name = f"{name} ({shown.metric_title(metric, metrics)})" if len(metrics) > 1 else name
+    full_name = f"{name} ({metric_title(metric, metrics)})" if len(metrics) > 1 else name
     return Curve(
         legend=name if metric == "latency" else "",
         sizes=[size for size, _times in points],

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from d2lhybrid.core.i18n import count, gettext as _, names, ngettext, sentences
 from d2lhybrid.core.reader import option
 from d2lhybrid.core.table import percent, seconds
-from d2lhybrid.measuring.rows import Row, Rows
+from d2lhybrid.measuring.row import Row, Rows
 from d2lhybrid.measuring.stats import FEWEST
 
 

@@ -20,8 +20,8 @@ from d2lhybrid.core.i18n import gettext as _, listed, pad, sentences, set_langua
 from d2lhybrid.core.output import quiet
 from d2lhybrid.core.table import Column, Table
 from d2lhybrid.core.toolchain import USUAL_CXX, no_compiler
+from d2lhybrid.showing.cautions import uncertain
 from d2lhybrid.showing.plot import plot_calls, plot_roofline
-from d2lhybrid.showing.text import uncertain
 from d2lhybrid.teaching.groups import Revealed, groups, picture, picture_in_words
 from d2lhybrid.teaching.guesses import Plain, in_words
 from d2lhybrid.timing import PeakMemory

@@ -9,8 +9,12 @@ from typing import Any
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import general, gettext as _, number, sentences
 from d2lhybrid.core.table import NEVER, percent, seconds
-from d2lhybrid.measuring.rows import VERDICTS, Row, Rows, not_run, verdict_in_words
-from d2lhybrid.showing import bars, pictures as drawn, text as shown
+from d2lhybrid.measuring.row import Row, Rows
+from d2lhybrid.showing import bars, pictures
+from d2lhybrid.showing.cautions import warnings
+from d2lhybrid.showing.summary import summary
+from d2lhybrid.showing.text import Page, comparison_page, folded, lines
+from d2lhybrid.showing.verdicts import VERDICTS, not_run, verdict_in_words
 from d2lhybrid.teaching.guesses import require_guesses
 from d2lhybrid.verbs.comparison import MIME, Comparison
 from d2lhybrid.why.rules import reasons as reasons_of
@@ -185,7 +189,7 @@ def picture(groups: Sequence[Group], comparisons: Sequence[Rows] = ()) -> Any:
     The comparisons are those of the groups: the figure says where and when they ran, and whether
     their times are uncertain. Without them, whoever shows the figure has to say that.
     """
-    return bars.draw([*map(_bars, groups)], drawn.notes(comparisons))
+    return bars.draw([*map(_bars, groups)], pictures.notes(comparisons))
 
 
 def picture_in_words(groups: Sequence[Group]) -> str:
@@ -222,24 +226,27 @@ class Revealed:
 
     def _sentences(self) -> list[str]:
         of_groups = [line for group in self.groups for line in sentences_of(group)]
-        warnings = shown.warnings(self.comparisons)
-        return [*warnings, *of_groups, *not_run(row for rows in self.comparisons for row in rows)]
+        return [
+            *warnings(self.comparisons),
+            *of_groups,
+            *not_run(row for rows in self.comparisons for row in rows),
+        ]
 
-    def _pages(self) -> Iterator[tuple[str, shown.Page]]:
+    def _pages(self) -> Iterator[tuple[str, Page]]:
         """The tables by name, without what stands above the picture and in the sentences."""
         for group, rows in zip(self.groups, self.comparisons, strict=True):
-            yield group.name, shown.comparison(rows)._replace(cautions=[], reasons=[])
+            yield group.name, comparison_page(rows)._replace(cautions=[], reasons=[])
 
     def __repr__(self) -> str:
         tables = [f"{name}\n{page}" for name, page in self._pages()]
         return "\n\n".join(["\n".join(self._sentences()), *tables])
 
     def _repr_html_(self) -> str:
-        tables = (shown.lines("strong", name) + page.html_inside() for name, page in self._pages())
-        return shown.lines("span", *self._sentences()) + shown.folded("<br>".join(tables))
+        tables = (lines("strong", name) + page.html_inside() for name, page in self._pages())
+        return lines("span", *self._sentences()) + folded("<br>".join(tables))
 
     def _repr_mimebundle_(self, **_options: Any) -> dict[str, Any]:
         named = zip(self.groups, self.comparisons, strict=True)
-        summaries = {group.name: shown.summary(rows) for group, rows in named}
+        summaries = {group.name: summary(rows) for group, rows in named}
         busy = any(rows.busy for rows in self.comparisons)
         return {MIME: {"kind": "reveal", "comparisons": summaries, "busy": busy}}

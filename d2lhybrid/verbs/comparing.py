@@ -1,7 +1,5 @@
 """``compare`` and ``measure``: they check their arguments and run an ``Experiment``."""
 
-import math
-import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -15,19 +13,16 @@ from d2lhybrid.backends.variant import Args, Kwargs, variant_of
 from d2lhybrid.backends.verb import verb
 from d2lhybrid.core.arguments import Call, name_of, unknown_label
 from d2lhybrid.core.errors import ArgumentError
-from d2lhybrid.core.i18n import gettext as _, noop as N_
-from d2lhybrid.core.reader import option
+from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.usage import described, not_comparable, not_one_callable
 from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.cold_start import TimerFunction
-from d2lhybrid.measuring.experiment import Experiment
+from d2lhybrid.measuring.cores import cores_held, with_one_thread
 from d2lhybrid.measuring.measurement import Measurement
-from d2lhybrid.processes.crowded import cores_held, run_with_one_thread, with_one_thread
-from d2lhybrid.processes.processes import OneProcessExperiment, ProcessExperiment
+from d2lhybrid.verbs import options
 from d2lhybrid.verbs.comparison import Comparison
+from d2lhybrid.verbs.experiment import Experiment
 from d2lhybrid.verbs.variants import Variants, in_role, variants
-
-MOST_SECONDS = "D2LHYBRID_MOST_SECONDS"
 
 
 def _misused(given: Mapping[str, Any]) -> str:
@@ -157,29 +152,35 @@ def compare(
         args,
         kwargs,
         baseline=baseline,
-        time_limit=_time_limit(time_limit),
-        seed=secrets.randbits(32) if seed is None else int(_number("seed", seed)),
-        check=bool(check) if is_flag else float(_number("check", check)),
-        margin=float(_number("margin", margin)),
+        time_limit=options.time_limit(time_limit),
+        seed=secrets.randbits(32) if seed is None else int(options.number("seed", seed)),
+        check=bool(check) if is_flag else float(options.number("check", check)),
+        margin=float(options.number("margin", margin)),
         references=references,
         deprecated=in_role("deprecated", functions),
         other_runtimes=in_role("runtime", functions),
         unavailable=_unavailable(functions),
-        build_timeout=_build_timeout(build_timeout),
-        timer=_timer(timer),
+        build_timeout=options.build_timeout(build_timeout),
+        timer=options.timer(timer),
         progress=progress,
     )
-    in_processes = _whole_number("processes", processes)
-    of_threads = _whole_number("threads", threads)
+    in_processes = options.whole_number("processes", processes)
+    of_threads = options.whole_number("threads", threads)
     begin = perf_counter()
-    held = cores_held(experiment) if of_threads is None else 0
+    held = 0 if of_threads else cores_held(experiment.timer, experiment.time_limit)
     if in_processes:
+        from d2lhybrid.processes.processes import ProcessExperiment
+
         if held:
             of_threads, experiment.circumstance = 1, with_one_thread(held)
         comparison = ProcessExperiment(experiment, in_processes, of_threads, caches).run()
     elif of_threads:
+        from d2lhybrid.processes.processes import OneProcessExperiment
+
         comparison = OneProcessExperiment(experiment, 1, of_threads, caches, why=why).run()
     elif held:
+        from d2lhybrid.processes.crowded import run_with_one_thread
+
         comparison = run_with_one_thread(experiment, held, why)
     else:
         comparison = experiment.run()
@@ -256,100 +257,11 @@ def measure(
     """
     called = Call.of(function, args)
     label = label or name_of(called.function)
-    limit = _time_limit(time_limit)
+    limit = options.time_limit(time_limit)
     experiment = Experiment(
-        {label: called}, (), {}, label, limit, timer=_timer(timer), progress=progress
+        {label: called}, (), {}, label, limit, timer=options.timer(timer), progress=progress
     )
     return experiment.run_alone()
-
-
-_EXPECTED = {
-    "time_limit": (N_("Expected seconds, above 0, such as {option}. Received: {received!r}."), 10),
-    "build_timeout": (
-        N_("Expected seconds, above 0, such as {option}. Received: {received!r}."),
-        60,
-    ),
-    "margin": (
-        N_("Expected a fraction, 0 or more, such as {option}. Received: {received!r}."),
-        0.02,
-    ),
-    "check": (
-        N_("Expected a tolerance, 0 or more, such as {option}, or {no}. Received: {received!r}."),
-        0.01,
-    ),
-    "processes": (
-        N_("Expected a number of processes, 1 or more, such as {option}. Received: {received!r}."),
-        6,
-    ),
-    "threads": (
-        N_("Expected a number of threads, 1 or more, such as {option}. Received: {received!r}."),
-        1,
-    ),
-    "seed": (
-        N_("Expected a whole number, 0 or more, such as {option}. Received: {received!r}."),
-        1,
-    ),
-    "timer": (
-        N_(
-            "Expected a function that returns seconds, such as timer=time.perf_counter. Received: "
-            "{received!r}."
-        ),
-        None,
-    ),
-}
-
-
-def _unexpected(name: str, received: Any) -> ArgumentError:
-    """The error for an option that is something else than expected."""
-    text, value = _EXPECTED[name]
-    written = {"option": option(name, value), "no": option(name, False)}
-    return ArgumentError(_(text).format(received=received, **written))
-
-
-def _number(name: str, received: Any) -> Any:
-    """An option that is a number, as it came; ArgumentError if it is anything else."""
-    kinds = (int, np.integer) if name == "seed" else (int, float, np.number)
-    if not _is_number(received, kinds) or not 0 <= received < math.inf:
-        raise _unexpected(name, received)
-    return received
-
-
-def _whole_number(name: str, received: Any) -> int | None:
-    """An option that is a number above 0, or None; ArgumentError if it is anything else."""
-    if received is None:
-        return None
-    if not _is_number(received, (int, np.integer)) or received < 1:
-        raise _unexpected(name, received)
-    return int(received)
-
-
-def _seconds(name: str, received: Any) -> float:
-    """An option in seconds, which may be endless, but not 0; ArgumentError if it is none."""
-    if not _is_number(received, (int, float, np.number)) or not received > 0:
-        raise _unexpected(name, received)
-    return float(received)
-
-
-def _timer(received: Any) -> TimerFunction:
-    if not callable(received):
-        raise _unexpected("timer", received)
-    timer: TimerFunction = received
-    return timer
-
-
-def _is_number(received: Any, kinds: tuple[type, ...]) -> bool:
-    """Is it a number of one of these types? True and False aren't, although Python counts them."""
-    return isinstance(received, kinds) and not isinstance(received, bool)
-
-
-def _time_limit(received: Any) -> float:
-    """The time limit, or that of the environment if it is lower."""
-    most = os.environ.get(MOST_SECONDS)
-    return min(_seconds("time_limit", received), float(most) if most else math.inf)
-
-
-def _build_timeout(received: Any) -> float | None:
-    return None if received is None else _seconds("build_timeout", received)
 
 
 def _unavailable(functions: Any) -> Mapping[str, str]:

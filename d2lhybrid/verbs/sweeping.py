@@ -1,7 +1,7 @@
 """The same comparison over a range of sizes: when does compiling stop mattering?"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import isfinite
 from time import perf_counter
 from typing import Any
@@ -13,10 +13,105 @@ from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.core.progress import show_progress
 from d2lhybrid.core.usage import kind_of, written_as
+from d2lhybrid.measuring.claim import Claim
 from d2lhybrid.measuring.cold_start import TimerFunction
+from d2lhybrid.measuring.measurement import Result
+from d2lhybrid.measuring.row import Rows
+from d2lhybrid.showing.text import sweep_page
+from d2lhybrid.verbs.claims import Judgements
 from d2lhybrid.verbs.comparing import compare
-from d2lhybrid.verbs.comparison import Comparison, Sweep
+from d2lhybrid.verbs.comparison import CLAIMS, MIME, Comparison, misclaimed
 from d2lhybrid.verbs.variants import Variants, variants
+
+
+@dataclass(frozen=True, repr=False)
+class Sweep(Result):
+    """The same comparison over a range of sizes.
+
+    >>> import numpy as np
+    >>> from d2lhybrid import sweep
+    >>> def make(size):
+    ...     return {"Python": sum, "NumPy": np.sum}, np.ones(size)
+    >>> points = sweep(make, [1_000, 100_000], time_limit=1, progress=False)
+    >>> points.sizes
+    (1000, 100000)
+    """
+
+    sizes: tuple[int | float, ...]
+    comparisons: tuple[Comparison, ...]
+
+    def __post_init__(self) -> None:
+        """Raise ValueError unless there is one comparison a size."""
+        if not len(self.comparisons) == len(self.sizes) > 0:
+            raise ValueError(_("rounds are missing"))
+
+    def __repr__(self) -> str:
+        return str(sweep_page(self.sizes, self.rows))
+
+    def _repr_html_(self) -> str:
+        return sweep_page(self.sizes, self.rows).html()
+
+    def _repr_mimebundle_(self, **_options: Any) -> dict[str, Any]:
+        comparisons = [each.summary() for each in self.comparisons]
+        busy = any(each.busy for each in self.comparisons)
+        shown = {"sizes": list(self.sizes), "comparisons": comparisons, "busy": busy}
+        return {MIME: {"kind": "sweep", **shown}}
+
+    def _plain(self) -> dict[str, Any]:
+        comparisons = [comparison._plain() for comparison in self.comparisons]
+        return {"sizes": list(self.sizes), "comparisons": comparisons}
+
+    @property
+    def rows(self) -> list[Rows]:
+        """The rows of the comparison at each size."""
+        return [comparison.rows for comparison in self.comparisons]
+
+    @property
+    def labels(self) -> list[str]:
+        """Every variant that was measured at any size."""
+        return list(dict.fromkeys(label for c in self.comparisons for label in c))
+
+    @property
+    def deprecated(self) -> list[str]:
+        """The deprecated variants."""
+        return list(dict.fromkeys(label for c in self.comparisons for label in c.deprecated))
+
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics that add information at any size."""
+        return list(dict.fromkeys(metric for c in self.comparisons for metric in c.metrics))
+
+    @written_as(*CLAIMS, check=misclaimed)
+    def claim(
+        self,
+        label: str,
+        sense: str,
+        *,
+        size: float | None = None,
+        at_least: float | None = None,
+        against: str | None = None,
+        metric: str | None = None,
+    ) -> Judgements[Comparison]:
+        """Like ``Comparison.claim``, at one size, or at all sizes with a line for each."""
+        if size is not None and size not in self.sizes:
+            text = _("Expected a size among {known}. Received: {received!r}.")
+            known = ", ".join(map(str, self.sizes))
+            raise ArgumentError(text.format(known=known, received=size))
+        return Judgements(
+            comparison.judge(Claim(label, sense, at_least, against, metric, each))
+            for each, comparison in zip(self.sizes, self.comparisons, strict=True)
+            if size is None or each == size
+        )
+
+    def plot(self, *, xlabel: str = "") -> Any:
+        """Draw the time per call against the size, and return the axes.
+
+        Args:
+            xlabel: what the sizes are; "work" in the reader's language if empty.
+        """
+        from d2lhybrid.showing import pictures
+
+        return pictures.sweep(self.sizes, self.rows, xlabel)
 
 
 def _misused(given: Mapping[str, Any]) -> str:

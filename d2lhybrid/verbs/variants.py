@@ -6,7 +6,6 @@ from typing import Any
 
 from d2lhybrid.backends import framework_of
 from d2lhybrid.backends.failures import wrap_call_errors
-from d2lhybrid.backends.mlp import references as reference_programs
 from d2lhybrid.backends.variant import (
     Args,
     DeferredBuild,
@@ -23,7 +22,7 @@ from d2lhybrid.core.arguments import Call, name_of, unknown_label
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.usage import kind_of, not_a_model, written_as
-from d2lhybrid.measuring.rows import named
+from d2lhybrid.measuring.row import named
 
 
 class Code(dict[str, str]):
@@ -286,7 +285,9 @@ def variants(
         ready(*called.args, **kwargs)
         framework.device.synchronize()  # errors of the work come late
     if with_references:
-        by_name = by_name | reference_programs(framework.variants.dense_layers(model), called.args)
+        from d2lhybrid.backends.mlp import references
+
+        by_name = by_name | references(framework.variants.dense_layers(model), called.args)
     given = {"all": all, "with_references": with_references, "compiler_options": options}
     ways = with_origin(by_name, model, Origin(variants, (called,), given))
     return Variants(ways, called.args, kwargs)

@@ -20,7 +20,7 @@ from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.core.output import quiet, silent
 from d2lhybrid.core.progress import show_status
 from d2lhybrid.graphs.explanation import Explanation
-from d2lhybrid.measuring.rows import Row, Rows
+from d2lhybrid.measuring.row import Row, Rows
 from d2lhybrid.measuring.sampler import Sampler
 from d2lhybrid.why.facts import Facts
 from d2lhybrid.why.rules import compiles_again

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from d2lhybrid.core.i18n import count, gettext as _, ngettext, sentences
 from d2lhybrid.core.table import seconds
-from d2lhybrid.measuring.rows import Row, Rows
+from d2lhybrid.measuring.row import Row, Rows
 from d2lhybrid.why.facts import Facts
 from d2lhybrid.why.text import avoided, in_one_line, line
 

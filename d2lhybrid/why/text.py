@@ -6,7 +6,7 @@ from typing import Any
 from d2lhybrid.core.i18n import count, gettext as _, listed, names, ngettext
 from d2lhybrid.core.table import seconds
 from d2lhybrid.graphs.explanation import Finding
-from d2lhybrid.measuring.rows import Row
+from d2lhybrid.measuring.row import Row
 from d2lhybrid.why.facts import Facts
 
 

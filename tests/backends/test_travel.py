@@ -10,8 +10,8 @@ from processes import python
 from d2lhybrid.backends import get, known
 from d2lhybrid.core.subprocesses import run_python
 from d2lhybrid.errors import ArgumentError
-from d2lhybrid.measuring.experiment import Experiment
 from d2lhybrid.processes.travel import pack, unpack
+from d2lhybrid.verbs.experiment import Experiment
 from d2lhybrid.verbs.variants import variants
 
 # Prints, for each callable, the sum of its output.

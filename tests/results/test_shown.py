@@ -7,7 +7,7 @@ import re
 from by_hand import comparison, sweep
 
 from d2lhybrid.core.table import Column, Table
-from d2lhybrid.measuring.rows import Row, Times
+from d2lhybrid.measuring.row import Row, Times
 from d2lhybrid.processes.joined import join
 from d2lhybrid.showing import text as shown
 from d2lhybrid.verbs import comparison as results

@@ -10,7 +10,7 @@ from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,14 +26,14 @@ from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.cold_start import TimerFunction
 from d2lhybrid.measuring.measurement import Measurement
 from d2lhybrid.measuring.provenance import environment, load
-from d2lhybrid.measuring.rounds import Rounds, StoppingRule
-from d2lhybrid.measuring.rows import Rows
+from d2lhybrid.measuring.rounds import Note, Rounds, StoppingRule, note_nowhere
+from d2lhybrid.measuring.row import Rows
 from d2lhybrid.measuring.sampler import Sampler
 from d2lhybrid.measuring.warnings import warnings
-from d2lhybrid.processes.position import Note, note_nowhere
 from d2lhybrid.verbs.comparison import Comparison
-from d2lhybrid.why.asking import ask
-from d2lhybrid.why.facts import Facts
+
+if TYPE_CHECKING:  # it loads when a question is asked
+    from d2lhybrid.why.facts import Facts
 
 WIDTH = 1.1  # a ratio's interval is clear enough to stop when its ends are closer than this
 NARROW = 1.02  # the ends of an interval that is within 1% of its middle
@@ -74,7 +74,7 @@ class Experiment:
     # A folder in which each label's first call keeps its programs apart; None: they keep theirs.
     cold_caches: Path | None = field(default=None, init=False)
     note: Note = field(default_factory=lambda: note_nowhere, init=False)  # of whose turn it is
-    facts: dict[str, Facts] = field(default_factory=dict, init=False)  # that were asked so far
+    facts: "dict[str, Facts]" = field(default_factory=dict, init=False)  # that were asked so far
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
@@ -145,9 +145,13 @@ class Experiment:
             experiment=self,
         )
 
-    def ask(self, rows: Rows, /) -> dict[str, Facts]:
+    def ask(self, rows: Rows, /) -> "dict[str, Facts]":
         """What is observed of its compiled variants; it is asked once, and kept."""
-        if not self.facts and hasattr(self, "rounds"):
+        if self.facts or not hasattr(self, "rounds"):
+            return dict(self.facts)
+        if any(sampler.meets_a_compiler() for sampler in self.rounds.samplers.values()):
+            from d2lhybrid.why.asking import ask
+
             with running(self.functions):
                 self.facts = ask(self.rounds.samplers, rows, progress=self.progress)
         return dict(self.facts)

@@ -4,40 +4,17 @@
 JSON for programs read rows and nothing else.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf
-from typing import NamedTuple
 
-from d2lhybrid.core.i18n import gettext as _, ngettext, noop as N_, number
+from d2lhybrid.core.i18n import gettext as _, number
 from d2lhybrid.core.table import NEVER, calls
 from d2lhybrid.measuring.provenance import Environment
 from d2lhybrid.measuring.stats import FEWEST
 from d2lhybrid.why.facts import Facts
 
 FELT_CALLS = 10  # a cold start that is shorter than so many calls goes unnoticed
-
-
-class Verdict(NamedTuple):
-    """How one verdict is worded, in English as the catalogs have it, and how it is drawn.
-
-    `sign` tells it in a table and `marker` (of matplotlib) in a plot, where colours cannot be told
-    apart. The colours are those of Okabe and Ito (*Color Universal Design*, 2008), which are made
-    for the colour-blind, and read on a light page as on a dark one.
-    """
-
-    word: str
-    sign: str
-    marker: str
-    colour: str
-
-
-VERDICTS = {
-    "faster": Verdict(N_("faster"), "▲", "<", "#009E73"),
-    "slower": Verdict(N_("slower"), "▼", ">", "#D55E00"),
-    "same": Verdict(N_("same"), "=", "s", "#56B4E9"),
-    "undecided": Verdict(N_("undecided"), "?", "D", "#E69F00"),
-}
 
 
 @dataclass(frozen=True)
@@ -276,26 +253,3 @@ def named(label: str, deprecated: bool, other_runtime: bool = False) -> str:
         return _("{label} (another runtime)").format(label=label)
     # Translators: a way to run a model that its makers have deprecated
     return _("{label} (deprecated)").format(label=label) if deprecated else label
-
-
-def verdict_in_words(times: Times, rounds: int, processes: int) -> str:
-    """The verdict, or what each of a few rounds or processes says."""
-    if not times.in_each:
-        return _(VERDICTS[times.verdict].word)
-    if processes and times.in_each == "faster":
-        text = ngettext("faster in {n} process", "faster in each of {n} processes", processes)
-    elif processes:
-        text = ngettext("slower in {n} process", "slower in each of {n} processes", processes)
-    elif times.in_each == "faster":
-        text = ngettext("faster in {n} round", "faster in each of {n} rounds", rounds)
-    else:
-        text = ngettext("slower in {n} round", "slower in each of {n} rounds", rounds)
-    return text.format(n=processes or rounds)
-
-
-def not_run(rows: Iterable[Row]) -> Iterator[str]:
-    """What was not run, and why, a line each; a reason may be the sentence of an error."""
-    text = _("{label} was not run: {reason}.")
-    reasons = {row.label: row.reason for row in rows if not row.times}
-    for label, reason in reasons.items():
-        yield text.format(label=label, reason=_(reason).rstrip(".。"))

@@ -1,0 +1,148 @@
+"""What one callable is like before rounds: warm, waited for, and how often called in a turn."""
+
+import math
+import statistics
+
+from d2lhybrid.measuring import stats
+from d2lhybrid.measuring.measurement import AGREE
+from d2lhybrid.measuring.sampler import Sampler
+
+# A warm-up time is that of a batch, which takes at least so many seconds.
+BATCH_SECONDS = 2e-4
+# Whether a callable is asynchronous is asked of calls of so many seconds, or of so many calls.
+PROBE_SECONDS = 0.02
+MOST_PROBES = 40
+# At most so many calls are made to find out whether calls that return no tensor leave work.
+MOST_CALLS = 1 << 18
+# A call that takes more seconds is a long one.
+LONG_SECONDS = 0.01
+# The shorter batch takes so many seconds, if that is enough for the slope to settle.
+STREAM_SECONDS = 1e-3
+# A sample of the latency takes so many: some thousand times the resolution of perf_counter.
+SAMPLE_SECONDS = 5e-4
+
+
+def warm_up(sampler: Sampler, limit: float, least: float) -> None:
+    """Call until the times stop falling, or for `limit` seconds.
+
+    There are `least` seconds to find enough times that tell whether they fall. On a busy machine
+    a call may wait for a core for as long as a hundred of them take; the quickest of many times
+    is that of a call.
+    """
+    begin, batch, times = sampler.timer(), 1, []
+    while True:
+        seconds = sampler.time_batch(batch)["throughput"]
+        sampler.warmup_calls += batch
+        times.append(seconds / batch)
+        if seconds < BATCH_SECONDS:
+            batch *= 2
+            continue
+        enough = limit if len(times) >= stats.SETTLING else least
+        if stats.settled(times) or sampler.timer() - begin > enough:
+            break
+    sampler.seconds = dict.fromkeys(sampler.seconds, max(min(times), stats.SHORTEST))
+
+
+def detect_async(sampler: Sampler) -> None:
+    """Find out whether the work of a call goes on when it has returned, and time the wait for it.
+
+    The framework of the output knows. If the output belongs to no framework, waiting after a call
+    is compared with waiting when there is nothing to wait for. A device that is still at work when
+    the output is there has other work, and from then on the whole device is waited for. A long call
+    has a separate throughput only if host and device both have a part in it, so that batches
+    overlap; otherwise its throughput is its latency.
+    """
+    if not sampler.waits_for or sampler.may_return_early is False:
+        return
+    timer = sampler.timer
+    times: list[tuple[float, float, float]] = []  # of the call, the wait, and a wait for nothing
+    turns = min(MOST_PROBES, math.ceil(PROBE_SECONDS / sampler.seconds["throughput"]))
+    while len(times) < turns:
+        start = timer()
+        output = sampler.call(1)
+        returned = timer()
+        sampler.wait(output)
+        done = timer()
+        if not sampler.has_side_effects and _is_at_work(sampler):
+            sampler.has_side_effects, times = True, []  # from the first turn again
+            continue
+        idle = timer()
+        sampler.wait(output)
+        times.append((returned - start, done - returned, timer() - idle))
+    call, wait, wait_for_nothing = map(statistics.median, zip(*times, strict=True))
+    quickest = min(of_call + of_wait for of_call, of_wait, _for_nothing in times)
+    sampler.seconds["latency"] = max(quickest, stats.SHORTEST)
+    if sampler.seconds["throughput"] > LONG_SECONDS:
+        sampler.is_async = min(call, wait) > AGREE * (call + wait)
+    else:
+        waits = wait - wait_for_nothing > AGREE * (call + wait)
+        sampler.is_async = bool(sampler.may_return_early) or waits
+    if sampler.is_on_host and not sampler.has_side_effects:
+        if sampler.returns_value:  # a framework that knows of no work now had none to leave
+            unsure = [one for one in sampler.waits_for if one.device.has_unfinished_work() is None]
+            sampler.waits_for = tuple(unsure)
+        sampler.is_async = _leaves_work(sampler, wait_for_nothing)
+    if sampler.is_on_host and not (sampler.is_async or sampler.has_side_effects):
+        # It computes with no framework, so no time of it may include a wait for one.
+        sampler.waits_for = ()
+        quickest = min(of_call for of_call, _wait, _for_nothing in times)
+        sampler.seconds = dict.fromkeys(sampler.seconds, max(quickest, stats.SHORTEST))
+
+
+def _leaves_work(sampler: Sampler, wait_for_nothing: float) -> bool:
+    """Does a wait take long after many calls, beside the time that these took themselves?
+
+    A first wait after other code takes longer than a second, even where there is nothing to wait
+    for, so the calls take so long that ten such waits are less than what counts as work.
+    """
+    calls, spent = 1, 0.0
+    while spent < 10 * wait_for_nothing / AGREE and calls < MOST_CALLS:
+        calls *= 2
+        start = sampler.timer()
+        output = sampler.call(calls)
+        spent = sampler.timer() - start
+        sampler.wait(output)
+    for _turn in range(5):  # work that is left is there each time, and a disturbance isn't
+        start = sampler.timer()
+        output = sampler.call(calls)
+        returned = sampler.timer()
+        sampler.wait(output)
+        done = sampler.timer()
+        if done - returned - wait_for_nothing <= AGREE * (done - start):
+            return False
+    return True
+
+
+def _is_at_work(sampler: Sampler) -> bool:
+    """Is any of its devices still at work?"""
+    return any(framework.device.has_unfinished_work() for framework in sampler.waits_for)
+
+
+def calibrate(sampler: Sampler, limit: float) -> None:
+    """How many calls a sample of it wants to hold.
+
+    If it is asynchronous, its batch is doubled as long as that lowers the slope by more than the
+    margin, five times in a row. Beside a long call, what is paid once per wait is nothing: one call
+    is batch enough.
+    """
+    begin, seconds = sampler.timer(), sampler.seconds["throughput"]
+    if not sampler.is_async:
+        sampler.seconds["latency"] = seconds  # the mean of several, of which none is waited for
+    else:
+        calls = max(1, math.ceil(STREAM_SECONDS / seconds))
+        while seconds <= LONG_SECONDS and sampler.timer() - begin < limit:
+            if not _doubling_lowers_slope(sampler, calls):
+                break
+            calls *= 2
+        sampler.inner_iterations["throughput"] = calls
+    iterations = math.ceil(SAMPLE_SECONDS / sampler.seconds["latency"])
+    sampler.inner_iterations["latency"] = max(1, iterations)
+
+
+def _doubling_lowers_slope(sampler: Sampler, calls: int) -> bool:
+    """Is the slope lower with twice the calls, by more than the margin, five times in a row?"""
+    for _turn in range(5):
+        doubled = sampler.slope(2 * calls)["throughput"]
+        if doubled >= (1 - stats.MARGIN) * sampler.slope(calls)["throughput"]:
+            return False
+    return True

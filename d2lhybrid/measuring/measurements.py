@@ -1,0 +1,293 @@
+"""What measuring returns: several callables, measured in the same rounds, and what follows from it.
+
+A ``Comparison``, which a reader holds, is made of it.
+"""
+
+import math
+import statistics
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from d2lhybrid.core.arguments import unknown_label
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.table import NEVER
+from d2lhybrid.core.usage import written_as
+from d2lhybrid.measuring import stats
+from d2lhybrid.measuring.measurement import (
+    AGREE,
+    METRICS,
+    NOISY_FLOOR,
+    Measurement,
+    Samples,
+    Seconds,
+)
+from d2lhybrid.measuring.provenance import Environment
+from d2lhybrid.measuring.stats import Estimate
+from d2lhybrid.measuring.verdict import busy_bound, decide_verdict, decide_while_busy
+
+
+@dataclass(frozen=True, repr=False)
+class Measurements(Mapping[str, Measurement]):
+    """A mapping from label to Measurement, whose rounds are the same.
+
+    Sample i of every measurement is from round i, and so is sample i of `baseline_repeat`. With
+    several `processes`, it is the median of process i.
+    """
+
+    measurements: tuple[Measurement, ...]
+    baseline: str  # the label that ratios refer to
+    # The baseline's second turn in each round, which gives the noise floor.
+    baseline_repeat: Samples
+    unavailable: dict[str, str] = field(hash=False)  # why a variant was not measured
+    references: tuple[str, ...]  # programs to compare with, not to choose from
+    deprecated: tuple[str, ...]  # variants that their makers have deprecated
+    other_runtimes: tuple[str, ...]  # variants in a package other than the framework
+    checked: Seconds | bool  # the tolerance of the answers; True is that of their dtype
+    seed: int
+    stopped: str  # 'clear', 'limit' or 'interrupted'
+    margin: Seconds = stats.MARGIN  # what counts as the same, as a fraction
+    # The time limit that six rounds would have needed; None if there are six.
+    limit_needed: Seconds | None = None
+    processes: "tuple[Measurements, ...]" = ()  # those of the fresh processes, if there were any
+
+    def __post_init__(self) -> None:
+        """Raise ValueError unless every measurement went through the same rounds."""
+        times = [self.baseline_repeat, *(m.times for m in self.measurements)]
+        kinds = {(samples.rounds, samples.throughput is None) for samples in times}
+        is_short = self.processes and len(self.processes) != self.baseline_repeat.rounds
+        if is_short or len(kinds) > 1 or self.baseline not in {m.label for m in self.measurements}:
+            raise ValueError(_("rounds are missing"))
+
+    def __getitem__(self, label: str) -> Measurement:
+        for measurement in self.measurements:
+            if measurement.label == label:
+                return measurement
+        raise unknown_label(label, self, self.unavailable)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([measurement.label for measurement in self.measurements])
+
+    def __len__(self) -> int:
+        return len(self.measurements)
+
+    @property
+    def others(self) -> list[str]:
+        """The variants: all labels except the baseline and the references."""
+        return [label for label in self if self.role(label) == "variant"]
+
+    def role(self, label: str) -> str:
+        """'baseline', 'reference' or 'variant'."""
+        if label == self.baseline:
+            return "baseline"
+        return "reference" if label in self.references else "variant"
+
+    @property
+    def env(self) -> Environment:
+        """Where and when it was measured."""
+        return self.measurements[0].env
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds there were, in all processes."""
+        return sum(process.rounds for process in self.processes) or self.baseline_repeat.rounds
+
+    @property
+    def disturbed_rounds(self) -> int:
+        """In how many rounds other programs held up at least one of the callables."""
+        if self.processes:
+            return sum(process.disturbed_rounds for process in self.processes)
+        turns = [self.baseline_repeat, *(m.times for m in self.measurements)]
+        return len({at for samples in turns for at in samples.disturbed})
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics that add information: 'latency', and others that differ from it."""
+        pairs = [(m.median, m.median_of("throughput")) for m in self.measurements]
+        apart = any(max(pair) > (1 + AGREE) * min(pair) for pair in pairs)
+        says = {"latency": True, "throughput": apart, "device": bool(self.baseline_repeat.device)}
+        return tuple(metric for metric in METRICS if says[metric])
+
+    @property
+    def noise_floor(self) -> float:
+        """How far a ratio must be from 1 to count, as a fraction (0.01 is 1%), by latency."""
+        return self.floor_of()
+
+    def floor_of(self, metric: str | None = None) -> float:
+        """The noise floor by a metric: how far the baseline's ratio to itself reaches from 1."""
+        return stats.noise_floor(self.log_ratios(self.baseline, metric))
+
+    def is_busy(self, label: str, against: str | None = None) -> bool:
+        """Did other programs hold up these two so often that nothing can be decided?
+
+        This is so if fewer than six undisturbed rounds, or processes, are left. If an operation can
+        use several threads, at least half of the rounds have to be left.
+        """
+        if self.processes:
+            left = len(self._quiet_processes(label, against))
+            return left < self._enough_processes
+        mine, its = self._pair(label, against)
+        return mine.is_busy(self.env, its)
+
+    @property
+    def busy(self) -> bool:
+        """Did other programs leave the verdict on some variant undecided?"""
+        if not self.others:
+            return any(map(self.is_busy, self))
+        held_up = filter(self.is_busy, self.others)
+        return any(self.verdict(label) == "undecided" for label in held_up)
+
+    @property
+    def noisy(self) -> bool:
+        """Do times vary by more than 20% by themselves, without other programs interfering?"""
+        return not self.busy and NOISY_FLOOR < self.noise_floor < math.inf
+
+    def log_ratios(
+        self, label: str, metric: str | None = None, against: str | None = None
+    ) -> list[float]:
+        """The logarithms of the ratios that decide everything: one per round, or per process."""
+        if self.processes:
+            return [
+                statistics.median(process.log_ratios(label, metric, against))
+                for process in self.used_processes(label, against)
+            ]
+        mine, its = self._pair(label, against)
+        return its.log_ratios(mine, metric)
+
+    def confidence(self, label: str, against: str | None = None) -> float:
+        """The confidence level of the ratio's interval, as a fraction, such as 0.95.
+
+        In one process, it is 0.99 for 8 to 19 rounds, and 0.95 otherwise. For several processes, it
+        follows from the order statistics, such as 0.969 for six. It is 0 if there are too few for
+        an interval.
+        """
+        count = len(self.log_ratios(label, None, against))
+        if self.processes:
+            return stats.coverage(count)
+        return stats.confidence(count)
+
+    @written_as("ratio('compiled')", "ratio('compiled', metric='throughput')")
+    def ratio(self, label: str, metric: str | None = None, against: str | None = None) -> Estimate:
+        """Time of the baseline (or `against`) over this one's: (estimate, low, high).
+
+        Above 1 is faster. The estimate is the median of the ratios within each round, and the
+        interval that of the sign test: 95%, or 99% for 8 to 19 rounds; for fewer than six rounds it
+        is infinite. It holds in this process. For several processes, the estimate is the median of
+        their ratios, and the interval comes from order statistics: for six processes it reaches
+        from the lowest to the highest (97%), for ten from the second to the ninth (98%), and for
+        fewer than six it is infinite. It assumes nothing about how processes differ (Conover,
+        *Practical Nonparametric Statistics*, 3.2). For the baseline itself, it is the ratio of its
+        two turns.
+        """
+        logarithms = self.log_ratios(label, metric, against)
+        if self.processes:
+            return stats.ratio(logarithms, stats.CONFIDENCE)
+        return stats.ratio(logarithms, stats.confidence(len(logarithms)))
+
+    def ends_while_busy(
+        self, label: str, metric: str | None = None, against: str | None = None
+    ) -> tuple[float, float]:
+        """Between what the ratio lies of two that other programs held up: (low, high).
+
+        With one thread, waiting moves a ratio by no more than ``busy_bound``, so this is the
+        interval of all rounds, of each process if there are six or more, wider by that at each end.
+        Threads that wait for each other can move it anywhere: from 0 to infinity.
+        """
+        if {*self.env.threads.values()} != {1} or 0 < len(self.processes) < stats.FEWEST:
+            return 0.0, math.inf
+        # Where too few rounds were left, ``ratio`` rests on all of them.
+        ratios = [each.ratio(label, metric, against) for each in self.processes or (self,)]
+        low, high = min(low for _, low, _ in ratios), max(high for *_, high in ratios)
+        bound = busy_bound(self.env.threads)
+        return low / bound, high * bound
+
+    def range_of_processes(
+        self, label: str, metric: str | None = None
+    ) -> tuple[float, float] | None:
+        """The lowest and the highest ratio of a process; None if only one process measured.
+
+        The next process lies between them with a probability of (n - 1) / (n + 1): 5/7 for six.
+        """
+        if not self.processes:
+            return None
+        logarithms = self.log_ratios(label, metric)
+        return math.exp(min(logarithms)), math.exp(max(logarithms))
+
+    def differs_between_processes(self, label: str, metric: str) -> bool:
+        """Do the processes differ by more than their rounds do?"""
+        return stats.differs_between_processes(
+            [process.log_ratios(label, metric) for process in self.used_processes(label)]
+        )
+
+    @written_as("verdict('compiled')", "verdict('compiled', metric='throughput')")
+    def verdict(self, label: str, metric: str | None = None, against: str | None = None) -> str:
+        """'faster', 'slower', 'same' or 'undecided', against the baseline or another.
+
+        'same' if the whole interval of the ratio lies within `margin` of 1; else 'faster' or
+        'slower' if it lies beyond the noise floor; else 'undecided'. If other programs held the two
+        up so often that too few rounds are left (``is_busy``), it is 'faster' or 'slower' only if
+        the whole interval lies beyond what waiting can do to a ratio (``ends_while_busy``).
+
+        Raises:
+            UnknownLabelError: There is no such variant.
+            ArgumentError: There is no such metric, or it was not taken.
+        """
+        interval = self.ratio(label, metric, against)
+        if label == (self.baseline if against is None else against):
+            return "same"
+        if self.is_busy(label, against):
+            return decide_while_busy(*self.ends_while_busy(label, metric, against))
+        return decide_verdict(interval, self.floor_of(metric), self.margin)
+
+    @written_as("break_even('compiled')")
+    def break_even(self, label: str, *, with_build: bool = False) -> float | None:
+        """Calls after which this one has paid off its cold start.
+
+        A process pays for starting the compiler, for loading and for the first call; what is
+        compiled ahead of time is built once for all processes. It gains with each call that it
+        waits for. If nobody timed how long the compiler takes to start (`lacks_compiler_start`),
+        this is the least number of calls.
+
+        Args:
+            label: the variant.
+            with_build: also count what is built once, as if there were only this process.
+
+        Returns:
+            An integer; ``math.inf`` if it never does, because it isn't faster; None if that
+            isn't known.
+        """
+        verdict = self.verdict(label)
+        if verdict != "faster":
+            return None if verdict == "undecided" else NEVER
+        mine, base = self[label], self[self.baseline]
+        saved = base.median - mine.median
+        if self.is_busy(label):  # the least of what it saves
+            saved = base.median * (1 - 1 / self.ends_while_busy(label)[0])
+        extra = mine.cold_seconds - base.cold_seconds
+        if with_build:
+            extra += (mine.build_seconds or 0.0) - (base.build_seconds or 0.0)
+        return 1 + max(0, math.ceil(extra / saved)) if saved > 0 else None
+
+    def _pair(self, label: str, against: str | None) -> tuple[Samples, Samples]:
+        """The samples of this one, and those that they are set against.
+
+        Those of the baseline itself are set against its own second turns.
+        """
+        other = self.baseline if against is None else against
+        is_repeat = label == other == self.baseline
+        samples = self.baseline_repeat if is_repeat else self[label].times
+        return samples, self[other].times
+
+    @property
+    def _enough_processes(self) -> int:
+        return min(stats.FEWEST, len(self.processes))
+
+    def _quiet_processes(self, label: str, against: str | None) -> "list[Measurements]":
+        """The processes in which there were enough undisturbed rounds of these two."""
+        for name in (label, self.baseline if against is None else against):
+            _row = self[name]  # raises if it was left out
+        return [each for each in self.processes if not each.is_busy(label, against)]
+
+    def used_processes(self, label: str, against: str | None = None) -> "list[Measurements]":
+        """The quiet processes, on which the ratio rests; all, if those are too few."""
+        quiet = self._quiet_processes(label, against)
+        return quiet if len(quiet) >= self._enough_processes else [*self.processes]

@@ -1,0 +1,138 @@
+"""What is said of a claim: that it holds, what contradicts it, or why it is undecided."""
+
+import math
+
+from d2lhybrid.core.i18n import count, gettext as _, noop as N_, number, sentences
+from d2lhybrid.core.table import percent
+from d2lhybrid.measuring.claim import Claim
+from d2lhybrid.measuring.measurement import METRICS
+from d2lhybrid.measuring.measurements import Measurements
+from d2lhybrid.measuring.stats import FEWEST
+
+_EXPECTED = {
+    "faster": N_("Expected {label!r} to be faster than {against!r}."),
+    "slower": N_("Expected {label!r} to be slower than {against!r}."),
+    "same": N_("Expected {label!r} to take the same time as {against!r}."),
+    "not slower": N_("Expected {label!r} to be no slower than {against!r}."),
+    "not faster": N_("Expected {label!r} to be no faster than {against!r}."),
+}
+_AT_LEAST = {
+    "faster": N_("Expected {label!r} to be at least {amount} times as fast as {against!r}."),
+    "slower": N_("Expected {label!r} to take at least {amount} times as long as {against!r}."),
+}
+# The same when they hold. {ratio} is how many times as fast, and {times} how many times as long.
+_HOLDS = {
+    "faster": N_("✓ {label} is faster than {against}: {ratio} times."),
+    "slower": N_("✓ {label} is slower than {against}: it takes {times} times as long."),
+    "same": N_("✓ {label} takes the same time as {against} to within {margin}."),
+    "not slower": N_("✓ {label} is no slower than {against}: it is {ratio} times as fast."),
+    "not faster": N_("✓ {label} is no faster than {against}: it takes {times} times as long."),
+}
+_HOLDS_AT_LEAST = {
+    "faster": N_("✓ {label} is at least {amount} times as fast as {against}: {ratio} times."),
+    "slower": N_("✓ {label} takes at least {amount} times as long as {against}: {times} times."),
+}
+
+
+def expected(claim: Claim, c: Measurements) -> str:
+    """The claim as a sentence."""
+    text = _EXPECTED[claim.sense] if claim.at_least is None else _AT_LEAST[claim.sense]
+    against = c.baseline if claim.against is None else claim.against
+    amount = number(claim.at_least or 1.0)
+    return _(text).format(label=claim.label, against=against, amount=amount)
+
+
+def held(claim: Claim, c: Measurements) -> str:
+    """What is shown when it holds: a sentence, then the metric and the size it is about."""
+    text = _HOLDS[claim.sense] if claim.at_least is None else _HOLDS_AT_LEAST[claim.sense]
+    ratio = c.ratio(claim.label, claim.metric, claim.against)[0]
+    while_busy = ""
+    if c.is_busy(claim.label, claim.against):
+        low, high = c.ends_while_busy(claim.label, claim.metric, claim.against)
+        ratio = low if claim.sense in ("faster", "not slower") else high
+        while_busy = _("The machine was busy, so this is the least that it can be.")
+    fields = {
+        "label": claim.label,
+        "against": c.baseline if claim.against is None else claim.against,
+        "ratio": number(ratio),
+        "times": number(1 / ratio if ratio else math.inf),
+        "amount": number(claim.at_least or 1.0),
+        "margin": percent(c.margin),
+    }
+    metric = ""
+    if claim.metric:
+        metric = _("Clock: {clock}.").format(clock=_(METRICS[claim.metric]))
+    size = "" if claim.size is None else _("Work: {work}.").format(work=count(claim.size))
+    return sentences(_(text).format(**fields), metric, size, while_busy)
+
+
+def needed_more(c: Measurements) -> str:
+    """How many rounds or processes it took, where the table's were too few."""
+    if c.processes:
+        text = _("The table's processes don't show it; {processes} processes do.")
+        return text.format(processes=len(c.processes))
+    text = _("The table's rounds don't show it; {rounds} rounds do.")
+    return text.format(rounds=count(c.rounds))
+
+
+def contradicted(claim: Claim, c: Measurements) -> str:
+    """What was measured instead."""
+    text = _(
+        "Received: a ratio of {ratio} ({confidence} interval {low} to {high}, clock {clock}) "
+        "in {rounds} rounds, with a noise floor of {floor}. Correct the claim, or what you "
+        "compare."
+    )
+    if c.processes:
+        text = _(
+            "Received: a ratio of {ratio} ({confidence} interval {low} to {high}, clock {clock}) "
+            "in {processes} processes, with a noise floor of {floor}. Correct the claim, or what "
+            "you compare."
+        )
+    return _with_figures(text, c, claim)
+
+
+def undecided(claim: Claim, c: Measurements) -> str:
+    """Why what was measured doesn't decide it, and what would help."""
+    if c.is_busy(claim.label, claim.against) and {*c.env.threads.values()} == {1}:
+        text = _(
+            "Other programs held up these two in too many of {rounds} rounds to decide it. Compare "
+            "when the machine is quieter."
+        )
+    elif c.is_busy(claim.label, claim.against):
+        text = _(
+            "Other programs held up these two in too many of {rounds} rounds to decide it. Compare "
+            "on one thread, with threads=1, or when the machine is quieter."
+        )
+    elif c.processes and not math.isfinite(c.ratio(claim.label, claim.metric, claim.against)[2]):
+        text = _(
+            "Fewer than {fewest} processes give no interval, so they don't decide it. Compare in "
+            "{fewest} or more."
+        )
+    elif c.processes:
+        text = _(
+            "{processes} processes don't decide it: the {confidence} interval of the ratio, {low} "
+            "to {high}, contains the bound or comes within the noise floor ({floor}) of it. Claim "
+            "less, or compare in more processes."
+        )
+    else:
+        text = _(
+            "{rounds} rounds don't decide it: the {confidence} interval of the ratio, {low} to "
+            "{high}, contains the bound or comes within the noise floor ({floor}) of it. Claim "
+            "less, or compare with a higher time_limit."
+        )
+    return _with_figures(text, c, claim)
+
+
+def _with_figures(text: str, c: Measurements, claim: Claim) -> str:
+    ratio, low, high = map(number, c.ratio(claim.label, claim.metric, claim.against))
+    return text.format(
+        ratio=ratio,
+        low=low,
+        high=high,
+        processes=len(c.processes),
+        fewest=FEWEST,
+        clock=claim.metric or "latency",
+        floor=percent(c.floor_of(claim.metric)),
+        rounds=c.rounds,
+        confidence=percent(c.confidence(claim.label, claim.against)),
+    )

@@ -1,0 +1,162 @@
+"""The sentences below a comparison's table: what its marks mean, and what puzzles."""
+
+from collections.abc import Iterator
+
+from d2lhybrid.backends.variant import NOTHING_COMPILED
+from d2lhybrid.core.i18n import count, gettext as _, names, number, sentences
+from d2lhybrid.core.reader import EXPLAIN, IN_FILE, option, typed
+from d2lhybrid.core.table import NEVER, percent, seconds
+from d2lhybrid.measuring import stats
+from d2lhybrid.measuring.measurement import AGREE
+from d2lhybrid.measuring.row import Rows, Times
+from d2lhybrid.measuring.verdict import busy_bound
+from d2lhybrid.showing import undecided
+from d2lhybrid.showing.tables import COMPILER_RUNS, ON_DISK, WHILE_BUSY
+from d2lhybrid.showing.verdicts import not_run
+
+NEW_MEMORY_SHARE = 0.1  # of a call's time, above which new memory is spoken of
+BELIEVABLE_SHARE = 0.75  # above which pages cost less in this call than where that was measured
+
+
+def remarks(rows: Rows) -> list[str]:
+    """All of them, in the order in which they are shown."""
+    return [
+        *filter(None, [rows.circumstance]),
+        *undecided.by_noise_or_few_rounds(rows),
+        *marks(rows),
+        *compilers(rows),
+        *disagreeing(rows),
+        *slower_in_a_stream(rows),
+        *new_memory(rows),
+        *notes(rows),
+        *not_run(rows),
+    ]
+
+
+def marks(rows: Rows) -> Iterator[str]:
+    """What the marks in the table mean, a line each."""
+    if any(times.while_busy for row in rows.measured for times in row.times.values()):
+        text = _(
+            "{mark}: decided while the machine was busy, which can make a ratio {bound} times too "
+            "large or too small."
+        )
+        yield text.format(mark=WHILE_BUSY, bound=number(busy_bound(rows.env.threads)))
+    paid = [row.pays_after for row in rows.variants] if rows.cold_start_is_felt else []
+    if NEVER in paid:
+        yield _("∞: its cold start never pays off, because it isn't faster.")
+    if any(row.disk_cache_hit for row in rows) and rows.cold_start_is_felt:
+        text = _(
+            "{mark}: its compiler found the program in its disk cache; without it, the cold start "
+            "takes longer."
+        )
+        yield text.format(mark=ON_DISK)
+    if 0 < rows.processes < stats.FEWEST:
+        text = _("?: not known, because fewer than {n} processes give no interval.")
+        yield text.format(n=stats.FEWEST)
+    elif rows.rounds < stats.FEWEST:
+        text = _("?: not known, because fewer than {n} rounds give no interval.")
+        limit = rows.limit_needed
+        more = _("Measure again with a {option} of at least {limit}.") if limit else ""
+        figures = {"n": stats.FEWEST, "limit": seconds(limit or 0)}
+        yield sentences(text, more).format(**figures, option=option("time_limit"))
+    elif None in paid:
+        yield _("?: not known, because the verdict is undecided.")
+
+
+def compilers(rows: Rows) -> Iterator[str]:
+    """How much of a cold start it took to start a compiler, and which rows lack that."""
+    if not rows.cold_start_is_felt:
+        return
+    text = _("{label}: its cold start of {cold} includes {time} of starting {compiler}.")
+    for row in rows.measured:
+        if row.compiler_seconds is not None:
+            yield text.format(
+                label=row.name,
+                cold=seconds(row.cold_seconds or 0.0),
+                time=seconds(row.compiler_seconds),
+                compiler=row.compiler,
+            )
+    text = _(
+        "{mark}: {compiler} had been started in this process before, so a fresh process pays more."
+    )
+    for compiler in dict.fromkeys(row.compiler for row in rows if row.lacks_compiler_start):
+        yield text.format(mark=COMPILER_RUNS, compiler=compiler)
+
+
+def disagreeing(rows: Rows) -> Iterator[str]:
+    """Why a reader who divides two times of the table doesn't get the ratio beside them."""
+    disagreeing = [
+        row.name
+        for row in rows.measured
+        if row.role != "baseline"
+        and any(
+            times_disagree(row.times[metric], rows.baseline.times[metric])
+            for metric in rows.metrics
+            if metric in row.times
+        )
+    ]
+    if disagreeing:
+        text = _(
+            "{labels}: the times divided don't give the ratio, because ratios are taken within "
+            "each round, and times over all rounds. They come from different rounds."
+        )
+        if rows.processes:
+            text = _(
+                "{labels}: the times divided don't give the ratio, because ratios are taken within "
+                "each process, and times over all processes. They come from different processes."
+            )
+        yield text.format(labels=names(disagreeing))
+
+
+def times_disagree(times: Times, baseline: Times) -> bool:
+    """Does the baseline's time over this one's, as it is printed, lie outside the interval?"""
+    quotient = baseline.seconds / max(times.seconds, stats.SHORTEST)
+    low, high = times.interval
+    return not _rounded(low) <= _rounded(quotient) <= _rounded(high)
+
+
+def _rounded(ratio: float) -> float:
+    """To three digits, as ratios are printed."""
+    return float(f"{ratio:.3g}")
+
+
+def slower_in_a_stream(rows: Rows) -> Iterator[str]:
+    """Which rows take longer if nobody waits for each call, which a reader takes for a mistake."""
+    text = _(
+        "{label}: calls that aren't waited for one by one take longer ({stream} instead of "
+        "{time}), so waiting for each is quicker here."
+    )
+    for row in rows.measured:
+        if row.stream and row.stream.seconds > (1 + AGREE) * row.latency.seconds:
+            stream, time = seconds(row.stream.seconds), seconds(row.latency.seconds)
+            yield text.format(label=row.name, stream=stream, time=time)
+
+
+def new_memory(rows: Rows) -> Iterator[str]:
+    """Which rows spend more than a tenth of their time on memory that they ask for anew.
+
+    It may be less: what a page costs was measured on memory that no cache holds yet, and where a
+    call reuses its memory, it finds that out of the caches, too.
+    """
+    text = _(
+        "{label}: up to {share} of its time goes into new memory, which each call gets from the "
+        "system ({pages} page faults)."
+    )
+    without_share = _("{label}: each call gets new memory from the system ({pages} page faults).")
+    for row in rows.measured:
+        share, pages = row.page_fault_share or 0.0, count(round(row.page_faults or 0))
+        if share > BELIEVABLE_SHARE:
+            yield without_share.format(label=row.name, pages=pages)
+        elif share > NEW_MEMORY_SHARE:
+            yield text.format(label=row.name, share=percent(share), pages=pages)
+
+
+def notes(rows: Rows) -> Iterator[str]:
+    """What measuring has noted, but for what the reasons say more fully."""
+    text = _("{label}: {note}.")
+    for row in rows:
+        is_nothing = row.note in (NOTHING_COMPILED, _(NOTHING_COMPILED))
+        is_said = is_nothing and row.facts and row.facts.why_not
+        if row.note and not is_said:
+            note = _(row.note).replace(EXPLAIN, typed(EXPLAIN, IN_FILE))
+            yield text.format(label=row.label, note=note)

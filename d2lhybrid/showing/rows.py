@@ -1,0 +1,114 @@
+"""The rows of a comparison: everything that is shown of it, computed once."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from d2lhybrid.measuring.measurement import METRICS, Measurement
+from d2lhybrid.measuring.measurements import Measurements
+from d2lhybrid.measuring.row import Row, Rows, Times
+from d2lhybrid.measuring.verdict import in_each
+from d2lhybrid.showing.advice import best
+
+
+def rows_of(
+    c: Measurements,
+    *,
+    facts: Mapping[str, Any] = {},
+    warnings: tuple[str, ...] = (),
+    circumstance: str = "",
+    took: float | None = None,
+) -> Rows:
+    """A row for each variant that was measured, and for each that was not run.
+
+    Args:
+        c: what was measured.
+        facts: by label, what was observed of the compiled variants.
+        warnings, circumstance, took: as in ``Rows``.
+    """
+    measured = [_row(c, measurement, facts) for measurement in c.measurements]
+    not_run = [Row(label, reason=reason) for label, reason in c.unavailable.items()]
+    compared = [label for label in c if label != c.baseline] or [*c]
+    rows = Rows(
+        (*measured, *not_run),
+        metrics=c.metrics,
+        rounds=c.rounds,
+        disturbed_rounds=c.disturbed_rounds,
+        processes=len(c.processes),
+        disturbed_processes=sum(process.busy for process in c.processes),
+        confidence=min(map(c.confidence, compared)),
+        noise_floor=c.noise_floor,
+        margin=c.margin,
+        busy=c.busy,
+        noisy=c.noisy,
+        stopped=c.stopped,
+        limit_needed=c.limit_needed,
+        seed=c.seed,
+        env=c.env,
+        warnings=warnings,
+        circumstance=circumstance,
+        took=took,
+    )
+    recommended = best(rows)
+    marked = (replace(row, is_best=True) if row is recommended else row for row in rows)
+    return replace(rows, rows=tuple(marked))
+
+
+def _row(c: Measurements, m: Measurement, facts: Mapping[str, Any]) -> Row:
+    role = c.role(m.label)
+    is_variant = role == "variant"
+    is_built = is_variant and m.build_seconds is not None
+    return Row(
+        m.label,
+        role=role,
+        deprecated=m.label in c.deprecated,
+        other_runtime=m.label in c.other_runtimes,
+        is_busy=c.is_busy(m.label),
+        has_stream="throughput" in c.metrics,
+        times={
+            metric: _times(c, m, metric)
+            for metric in METRICS
+            if m.times.has(metric) and c[c.baseline].times.has(metric)
+        },
+        build_seconds=m.build_seconds,
+        load_seconds=m.load_seconds,
+        first_seconds=m.first_seconds,
+        cold_seconds=m.cold_seconds,
+        compiler=m.compiler,
+        compiler_seconds=m.compiler_seconds,
+        lacks_compiler_start=m.lacks_compiler_start,
+        pays_after=c.break_even(m.label) if is_variant else None,
+        pays_after_with_build=c.break_even(m.label, with_build=True) if is_built else None,
+        disk_cache_hit=m.disk_cache_hit,
+        page_faults=m.page_faults,
+        page_fault_share=m.page_fault_share,
+        first_compilations=m.first_compilations,
+        later_compilations=m.later_compilations,
+        later_calls=m.later_calls,
+        facts=facts.get(m.label),
+        note=m.note,
+    )
+
+
+def _times(c: Measurements, m: Measurement, metric: str) -> Times:
+    samples, (low, high) = m.times.of(metric), m.interval(metric)
+    spread = max(low, min(samples)), min(high, max(samples))
+    if m.label == c.baseline:
+        return Times(m.median_of(metric), spread=spread)
+    ratio, *ends = c.ratio(m.label, metric)
+    is_busy, verdict, nearer = c.is_busy(m.label), c.verdict(m.label, metric), None
+    if is_busy and verdict != "undecided":
+        ends = [*c.ends_while_busy(m.label, metric)]
+        nearer = ends[0] if verdict == "faster" else ends[1]
+    return Times(
+        m.median_of(metric),
+        ratio,
+        (ends[0], ends[1]),
+        verdict,
+        "" if is_busy else in_each(c.log_ratios(m.label, metric)),
+        spread,
+        c.range_of_processes(m.label, metric),
+        len(c.used_processes(m.label)),
+        c.differs_between_processes(m.label, metric),
+        nearer,
+    )

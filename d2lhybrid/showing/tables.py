@@ -1,0 +1,187 @@
+"""The tables of a comparison, of a sweep, and the narrow one of a page: which columns and cells."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from d2lhybrid.core.i18n import count, gettext as _, ngettext
+from d2lhybrid.core.table import NEVER, UNKNOWN, Column, Table, percent, seconds, span
+from d2lhybrid.measuring.measurement import METRICS
+from d2lhybrid.measuring.row import Row, Rows, Times
+from d2lhybrid.showing.verdicts import VERDICTS, verdict_in_words
+
+# Marks in cells, which ``remarks`` explains below the table.
+BEST = "★"
+ON_DISK = "†"
+WHILE_BUSY = "‡"
+COMPILER_RUNS = "§"
+
+
+class TableColumn(NamedTuple):
+    """A column of a comparison's table, and what it shows of a row."""
+
+    column: Column
+    cell: Callable[[Row], str]
+
+
+def comparison_table(rows: Rows) -> Table:
+    """A row a variant: verdict, ratio and time by each metric, then what is paid once."""
+    columns = [TableColumn(Column(_("variant"), left=True), _name_cell)]
+    for metric in rows.metrics:
+        columns += _columns_by(metric, rows)
+    columns += _columns_paid_once(rows)
+    measured = rows.measured
+    cells = [[cell(row) for _column, cell in columns] for row in measured]
+    best = {at for at, row in enumerate(measured) if row.is_best}
+    return Table([column for column, _cell in columns], cells, strong=best)
+
+
+def _name_cell(row: Row) -> str:
+    return f"{row.name} {BEST}" if row.is_best else row.name
+
+
+def _columns_by(metric: str, rows: Rows) -> Iterator[TableColumn]:
+    """Verdict, ratio, its interval and time; UNKNOWN if a variant has no time by the metric.
+
+    A program of its own, for example, has no events on the accelerator.
+    """
+    verdict_head, time_head = _("verdict"), metric_title(metric, rows.metrics)
+    if len(rows.metrics) > 1:
+        verdict_head, time_head = f"{time_head}\n{verdict_head}", _("time")
+
+    def verdict(row: Row) -> str:
+        if metric not in row.times:
+            return ""
+        if row.role == "baseline":
+            return _("baseline")
+        if row.role == "reference":
+            return _("reference")
+        return _verdict_with_sign(row.times[metric], rows)
+
+    def ratio(row: Row) -> str:
+        if metric not in row.times:
+            return UNKNOWN
+        return "1" if row.role == "baseline" else row.times[metric].shown_ratio
+
+    def interval(row: Row) -> str:
+        if metric not in row.times or row.role == "baseline":
+            return ""
+        return " – ".join(dict.fromkeys(span(*row.times[metric].interval)))
+
+    def time(row: Row) -> str:
+        return seconds(row.times[metric].seconds) if metric in row.times else UNKNOWN
+
+    if rows.processes:
+        text = ngettext("in {n} process", "in {n} processes", rows.processes)
+        where = text.format(n=rows.processes)
+    else:
+        where = _("in this process")
+    interval_head = _("interval")
+    if rows.has_interval:
+        interval_head = _("{confidence} interval").format(confidence=percent(rows.confidence))
+    interval_head = f"{interval_head}\n{where}"
+    yield TableColumn(Column(verdict_head, left=True), verdict)
+    yield TableColumn(Column(_("ratio")), ratio)
+    yield TableColumn(Column(interval_head), interval)
+    yield TableColumn(Column(time_head), time)
+
+
+def _verdict_with_sign(times: Times, rows: Rows) -> str:
+    sign = VERDICTS[times.shown_verdict].sign
+    mark = "" if times.while_busy is None else f" {WHILE_BUSY}"
+    return f"{sign} {verdict_in_words(times, rows.rounds, rows.processes)}{mark}"
+
+
+def _columns_paid_once(rows: Rows) -> Iterator[TableColumn]:
+    """What is paid once, as far as it says something."""
+    if any(row.build_seconds for row in rows):
+        yield TableColumn(
+            Column(_("build")), lambda row: seconds(row.build_seconds) if row.build_seconds else ""
+        )
+    if rows.cold_start_is_felt:
+        yield TableColumn(Column(_("cold start")), _cold_start_cell)
+        head = _("pays after")
+        if any(map(_shows_build, rows)):
+            # Translators: below "pays after", for the number in parentheses in that column
+            with_build = _("(with its build)")
+            head = f"{head}\n{with_build}"
+        yield TableColumn(Column(head), _pays_after_cell)
+
+
+def _shows_build(row: Row) -> bool:
+    """Does its build change after how many calls it pays off?"""
+    return row.pays_after not in (None, NEVER) and row.pays_after_with_build is not None
+
+
+def _pays_after_cell(row: Row) -> str:
+    """The calls, then in parentheses what they would be with its build counted."""
+    if row.role != "variant":
+        return ""
+    with_build = f" ({row.calls_to_pay_with_build})" if _shows_build(row) else ""
+    return row.calls_to_pay + with_build
+
+
+def _cold_start_cell(row: Row) -> str:
+    """Its seconds, and a mark if a fresh process, or one with empty caches, would pay more."""
+    marks = [ON_DISK] * row.disk_cache_hit + [COMPILER_RUNS] * row.lacks_compiler_start
+    return " ".join([seconds(row.cold_seconds or 0.0), *marks])
+
+
+def sweep_table(sizes: Sequence[float], comparisons: Sequence[Rows]) -> Table:
+    """One row a size: the time of each variant by each metric, its ratio and a sign for it."""
+    metrics = metrics_of(comparisons)
+    names = names_of(comparisons)
+    columns = [Column(_("work"), left=True)]
+    for metric in metrics:
+        heads = [*names.values()]
+        if len(metrics) > 1:
+            heads[0] = f"{metric_title(metric, metrics)}\n{heads[0]}"
+        columns += map(Column, heads)
+    cells = []
+    for size, rows in zip(sizes, comparisons, strict=True):
+        by_label = {row.label: row for row in rows.measured}
+        pairs = [(by_label.get(label), metric) for metric in metrics for label in names]
+        cells.append([count(size), *(_cell_with_ratio(row, metric, "–") for row, metric in pairs)])
+    return Table(columns, cells)
+
+
+def narrow_table(rows: Sequence[Row], metrics: Sequence[str], cold_starts: bool) -> Table:
+    """A row a variant, a column a metric, then the cold start if wanted.
+
+    It is narrower than ``table``: a cell holds the time, its ratio and a sign for the verdict.
+    """
+    columns = [Column(_("variant"), left=True)]
+    columns += [Column(metric_title(metric, metrics)) for metric in metrics]
+    cells = [
+        [row.name, *(_cell_with_ratio(row, metric, UNKNOWN) for metric in metrics)] for row in rows
+    ]
+    if cold_starts:
+        columns.append(Column(_("cold start")))
+        for line, row in zip(cells, rows, strict=True):
+            line.append("" if row.cold_seconds is None else seconds(row.cold_seconds))
+    return Table(columns, cells)
+
+
+def _cell_with_ratio(row: Row | None, metric: str, unknown: str) -> str:
+    """A time, the ratio, and the sign of the verdict, in one cell; of the baseline, the time."""
+    if row is None or metric not in row.times:
+        return unknown
+    times = row.times[metric]
+    if row.role == "baseline":
+        return seconds(times.seconds)
+    return f"{seconds(times.seconds)} ({times.shown_ratio}× {VERDICTS[times.shown_verdict].sign})"
+
+
+def metric_title(metric: str, metrics: Sequence[str]) -> str:
+    """What a metric shows; latency is plain time where nothing is queued."""
+    plain = metric == "latency" and "throughput" not in metrics
+    return _("time per call") if plain else _(METRICS[metric])
+
+
+def metrics_of(comparisons: Sequence[Rows]) -> list[str]:
+    """The metrics that say something of their own in some of them."""
+    return list(dict.fromkeys(metric for rows in comparisons for metric in rows.metrics))
+
+
+def names_of(comparisons: Sequence[Rows]) -> dict[str, str]:
+    """By its label, what each variant that was run in some of them is called."""
+    return {row.label: row.name for rows in comparisons for row in rows.measured}

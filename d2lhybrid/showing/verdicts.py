@@ -1,0 +1,57 @@
+"""The four verdicts in words and signs, and what was not run in a sentence."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from d2lhybrid.core.i18n import gettext as _, listed, ngettext, noop as N_
+from d2lhybrid.measuring.row import Row, Times
+
+
+class Verdict(NamedTuple):
+    """How one verdict is worded, in English as the catalogs have it, and how it is drawn.
+
+    `sign` tells it in a table and `marker` (of matplotlib) in a plot, where colours cannot be told
+    apart. The colours are those of Okabe and Ito (*Color Universal Design*, 2008), which are made
+    for the colour-blind, and read on a light page as on a dark one.
+    """
+
+    word: str
+    sign: str
+    marker: str
+    colour: str
+
+
+VERDICTS = {
+    "faster": Verdict(N_("faster"), "▲", "<", "#009E73"),
+    "slower": Verdict(N_("slower"), "▼", ">", "#D55E00"),
+    "same": Verdict(N_("same"), "=", "s", "#56B4E9"),
+    "undecided": Verdict(N_("undecided"), "?", "D", "#E69F00"),
+}
+
+
+def signs() -> str:
+    """What the signs of the verdicts mean, in one line."""
+    return listed(f"{verdict.sign} {_(verdict.word)}" for verdict in VERDICTS.values())
+
+
+def verdict_in_words(times: Times, rounds: int, processes: int) -> str:
+    """The verdict, or what each of a few rounds or processes says."""
+    if not times.in_each:
+        return _(VERDICTS[times.verdict].word)
+    if processes and times.in_each == "faster":
+        text = ngettext("faster in {n} process", "faster in each of {n} processes", processes)
+    elif processes:
+        text = ngettext("slower in {n} process", "slower in each of {n} processes", processes)
+    elif times.in_each == "faster":
+        text = ngettext("faster in {n} round", "faster in each of {n} rounds", rounds)
+    else:
+        text = ngettext("slower in {n} round", "slower in each of {n} rounds", rounds)
+    return text.format(n=processes or rounds)
+
+
+def not_run(rows: Iterable[Row]) -> Iterator[str]:
+    """What was not run, and why, a line each; a reason may be the sentence of an error."""
+    text = _("{label} was not run: {reason}.")
+    reasons = {row.label: row.reason for row in rows if not row.times}
+    for label, reason in reasons.items():
+        yield text.format(label=label, reason=_(reason).rstrip(".。"))
