@@ -18,12 +18,15 @@ HEAVY = (
 # From the top to the bottom. A module imports from its own folder and from the floors below;
 # of the other folders and modules on its floor, only from those that stand in one group with it.
 FLOORS: tuple[tuple[set[str], ...], ...] = (
-    ({"teaching"}, {"__main__", "source_file"}, {"errors"}),
-    ({"artifacts"}, {"experiment", "why"}),
-    ({"timing", "explaining", "diagnosis"},),
+    ({"teaching"}, {"__main__"}, {"errors"}),
+    # A process runs a verb, and what it returns is a Comparison.
+    ({"verbs", "processes"},),
+    ({"showing"},),
+    ({"why"},),
+    ({"artifacts"}, {"measuring"}),
+    ({"timing"},),
     ({"backends"},),
     ({"graphs"},),
-    ({"display"},),
     ({"core"},),
 )
 # The folder in which a framework, or what belongs to it, may be imported and named.

@@ -7,12 +7,15 @@ JSON for programs read rows and nothing else.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf
+from typing import TYPE_CHECKING
 
 from d2lhybrid.core.i18n import gettext as _, number
 from d2lhybrid.core.table import NEVER, calls
 from d2lhybrid.measuring.provenance import Environment
 from d2lhybrid.measuring.stats import FEWEST
-from d2lhybrid.why.facts import Facts
+
+if TYPE_CHECKING:  # it loads with the first that is observed
+    from d2lhybrid.graphs.facts import Facts
 
 FELT_CALLS = 10  # a cold start that is shorter than so many calls goes unnoticed
 
@@ -104,7 +107,7 @@ class Row:
     first_compilations: int | None = None
     later_compilations: int | None = None
     later_calls: int = 0
-    facts: Facts | None = None
+    facts: "Facts | None" = None
     note: str | None = None
     reason: str = ""
 

@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,13 +27,15 @@ from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import leaves
-from d2lhybrid.graphs.explanation import Explanation
 from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.cold_start import ColdStart, TimerFunction, time_cold_start
 from d2lhybrid.measuring.compilations import compiled_since, programs_compiled
 from d2lhybrid.measuring.measurement import METRICS, Measurement, Samples
 from d2lhybrid.measuring.provenance import Environment
 from d2lhybrid.timing import synchronize
+
+if TYPE_CHECKING:  # it loads where a framework has compiled something
+    from d2lhybrid.graphs.explanation import Explanation
 
 _HOST_VALUES = (np.generic, np.ndarray, bool, int, float, complex, str, bytes, type(None))
 STRETCH = 4  # the longer batch holds so many times the calls of the shorter
@@ -79,7 +81,7 @@ class Sampler:
     disturbed: set[int] = field(default_factory=set)  # the turns that other programs held up
     page_faults: list[float] = field(default_factory=list)  # of a call, turn by turn
     # By framework: what says what the first call compiled, once somebody asks.
-    compiled: dict[Framework, Callable[[], Explanation | None]] = field(default_factory=dict)
+    compiled: "dict[Framework, Callable[[], Explanation | None]]" = field(default_factory=dict)
     function: Callable[..., Any] = field(init=False)  # what is called, once it was built
     _run: Callable[[], Any] = field(init=False)  # once it was called first
     _self_timed: SelfTimed | None = field(default=None, init=False)
@@ -161,14 +163,15 @@ class Sampler:
         if more is not None:
             self.later_compilations = (self.later_compilations or 0) + more
 
-    def meets_a_compiler(self) -> bool:
-        """Was anything compiled for it, or should it have been, so that there is more to ask?"""
-        if self.first_compilations or self.later_compilations or self._self_timed:
+    def is_compiled(self) -> bool:
+        """Was anything compiled for it, by what was counted or by what it is?"""
+        if self.first_compilations or self.later_compilations or self.runs_elsewhere:
             return True
-        by = self._compiled_by
-        return any(one.why.is_compiled(self.function) for one in by) or any(
-            one.why.why_not_compiled(self.function) for one in by
-        )
+        return any(one.why.is_compiled(self.function) for one in self._compiled_by)
+
+    def is_passed_by(self) -> bool:
+        """Does its framework's compiler pass it by, although a reader may think otherwise?"""
+        return any(one.why.why_not_compiled(self.function) for one in self._compiled_by)
 
     def call(self, calls: int) -> Any:
         """Call so many times, waiting for nothing; the last output."""

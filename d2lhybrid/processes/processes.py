@@ -28,6 +28,7 @@ from d2lhybrid.core.i18n import general, gettext as _, language, noop as N_, sen
 from d2lhybrid.core.progress import show_status, status_line
 from d2lhybrid.core.reader import option
 from d2lhybrid.core.subprocesses import end, started_python, status
+from d2lhybrid.graphs.facts import Facts
 from d2lhybrid.measuring.cold_start import too_long
 from d2lhybrid.measuring.rounds import unavailable_baseline
 from d2lhybrid.measuring.row import Rows
@@ -38,7 +39,6 @@ from d2lhybrid.processes.position import Moment
 from d2lhybrid.processes.travel import pack
 from d2lhybrid.verbs.comparison import Comparison
 from d2lhybrid.verbs.experiment import Experiment, claim_seconds
-from d2lhybrid.why.facts import Facts
 
 CLAIM_FACTOR = 3  # times the processes of the comparison, which there are at most for a claim
 LOOK_SECONDS = 1.0  # between two looks at where a process is

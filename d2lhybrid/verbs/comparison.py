@@ -16,9 +16,9 @@ from d2lhybrid.showing.advice import advice
 from d2lhybrid.showing.rows import rows_of
 
 if TYPE_CHECKING:  # they load when a claim is made, or when a reader asks why
+    from d2lhybrid.graphs.facts import Facts
     from d2lhybrid.measuring.claim import Claim
     from d2lhybrid.verbs.claims import Judgement
-    from d2lhybrid.why.facts import Facts
     from d2lhybrid.why.rules import Reason, Reasons
 
 # What a result shows, for programs that read notebooks: the site, README, whoever collects them.
@@ -98,7 +98,7 @@ class Comparison(Result, Measurements):
         super().__post_init__()
         if not self.facts:
             return
-        from d2lhybrid.why.facts import Facts
+        from d2lhybrid.graphs.facts import Facts
 
         for label, observed in self.facts.items():
             if not isinstance(observed, Facts):  # but what JSON has of them

@@ -19,7 +19,6 @@ from d2lhybrid.backends.base import INFERENCE
 from d2lhybrid.backends.variant import DeferredBuild, Variant
 from d2lhybrid.backends.verb import running
 from d2lhybrid.core.arguments import Call
-from d2lhybrid.core.compare_outputs import incomparable, require_same
 from d2lhybrid.core.i18n import general, gettext as _, names, noop as N_
 from d2lhybrid.core.progress import show_status
 from d2lhybrid.measuring import stats
@@ -33,7 +32,7 @@ from d2lhybrid.measuring.warnings import warnings
 from d2lhybrid.verbs.comparison import Comparison
 
 if TYPE_CHECKING:  # it loads when a question is asked
-    from d2lhybrid.why.facts import Facts
+    from d2lhybrid.graphs.facts import Facts
 
 WIDTH = 1.1  # a ratio's interval is clear enough to stop when its ends are closer than this
 NARROW = 1.02  # the ends of an interval that is within 1% of its middle
@@ -149,7 +148,8 @@ class Experiment:
         """What is observed of its compiled variants; it is asked once, and kept."""
         if self.facts or not hasattr(self, "rounds"):
             return dict(self.facts)
-        if any(sampler.meets_a_compiler() for sampler in self.rounds.samplers.values()):
+        samplers = self.rounds.samplers.values()
+        if any(map(Sampler.is_compiled, samplers)) or any(map(Sampler.is_passed_by, samplers)):
             from d2lhybrid.why.asking import ask
 
             with running(self.functions):
@@ -216,6 +216,8 @@ class Experiment:
                 self.note(sampler.label, False)
             if self.check is False:
                 return
+            from d2lhybrid.core.compare_outputs import incomparable, require_same
+
             if sampler.random:  # a compiler draws other numbers, so equal losses prove nothing
                 if sampler.label != self.baseline:
                     text = _("losses not compared, because of random layers: {layers}")

@@ -20,9 +20,9 @@ from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.core.output import quiet, silent
 from d2lhybrid.core.progress import show_status
 from d2lhybrid.graphs.explanation import Explanation
+from d2lhybrid.graphs.facts import Facts
 from d2lhybrid.measuring.row import Row, Rows
 from d2lhybrid.measuring.sampler import Sampler
-from d2lhybrid.why.facts import Facts
 from d2lhybrid.why.rules import compiles_again
 
 SECONDS = 1.0  # that all questions may take together

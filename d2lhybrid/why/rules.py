@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from d2lhybrid.core.i18n import count, gettext as _, ngettext, sentences
 from d2lhybrid.core.table import seconds
+from d2lhybrid.graphs.facts import Facts
 from d2lhybrid.measuring.row import Row, Rows
-from d2lhybrid.why.facts import Facts
-from d2lhybrid.why.text import avoided, in_one_line, line
+from d2lhybrid.why.text import avoided, in_one_line, in_readers_python, line
 
 # The second program of a call is one for another dtype, say, and the second of a shape is dynamic.
 # From the third on, what differs will differ again.
@@ -85,7 +85,7 @@ def _say_no_compiled_code(case: Case) -> str:
 
 
 def _has_parts_in_python(case: Case) -> bool:
-    return bool(case.facts.breaks or case.facts.in_readers_python) and not case.is_faster
+    return bool(case.facts.breaks or in_readers_python(case.facts)) and not case.is_faster
 
 
 def _say_parts_in_python(case: Case) -> str:

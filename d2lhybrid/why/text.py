@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
+from d2lhybrid.backends.failures import is_users
 from d2lhybrid.core.i18n import count, gettext as _, listed, names, ngettext
 from d2lhybrid.core.table import seconds
 from d2lhybrid.graphs.explanation import Finding
+from d2lhybrid.graphs.facts import Facts
 from d2lhybrid.measuring.row import Row
-from d2lhybrid.why.facts import Facts
 
 
 def avoided(row: Row, baseline: Row) -> float | None:
@@ -91,9 +92,14 @@ def _whole(facts: Facts) -> Iterator[str]:
         yield _part_in_python(facts)
 
 
+def in_readers_python(facts: Facts) -> tuple[Finding, ...]:
+    """What runs in Python at a known place in the reader's code, such as a callback."""
+    return tuple(one for one in facts.in_python if one.file and is_users(one.file))
+
+
 def _part_in_python(facts: Facts) -> str:
     """With the first place of the reader's code that is known, such as that of a callback."""
-    for finding in facts.in_readers_python:
+    for finding in in_readers_python(facts):
         return _("part of it in Python ({place})").format(place=in_one_line(finding))
     return _("part of it in Python")
 

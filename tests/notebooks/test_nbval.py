@@ -42,7 +42,7 @@ CELLS = {
     "shown = {'image/svg+xml': svg, 'text/html': f'<div>{svg}</div>', 'text/plain': 'a graph'}\n"
     "publish_display_data(shown)",
     "claim": "from IPython.display import publish_display_data\n"
-    f"publish_display_data({{'text/plain': 'too busy to tell', {claims.MIME!r}: {{}}}})\nprint(1)",
+    f"publish_display_data({{'text/plain': 'too busy to tell', {claims.UNDECIDED!r}: {{}}}})\nprint(1)",
     "compared": "from IPython.display import publish_display_data\n"
     f"publish_display_data({{'text/plain': 'jit takes 0.7 s', {COMPARED!r}: {SUMMARY}}})",
     "decided": "from IPython.display import publish_display_data\n"
@@ -92,7 +92,7 @@ CASES = {
     "another_fact": ("compared", '"steps": 15', '"steps": 14', True),
     "another_cause": ("compared", "graph_break", "recompiled", True),
     "no_comparison": ("compared", COMPARED, "application/other+json", True),
-    "other_output": ("claim", claims.MIME, "application/other+json", True),
+    "other_output": ("claim", claims.UNDECIDED, "application/other+json", True),
 }
 
 
@@ -120,7 +120,7 @@ def nbval(folder, *more, jobs="1", env=None):
 
 
 def test_it_says_how_many_claims_were_decided(tmp_path):
-    shown = [*[claims.DECIDED] * 2, claims.MIME]
+    shown = [*[claims.DECIDED] * 2, claims.UNDECIDED]
     sources = [
         f"from IPython.display import publish_display_data\n"
         f"publish_display_data({{'text/plain': 'a claim', {kind!r}: {{}}}})"

@@ -24,8 +24,9 @@ from d2lhybrid.errors import (
     DifferentAnswerError,
     UnknownLabelError,
 )
-from d2lhybrid.measuring import cold_start, experiment
+from d2lhybrid.measuring import cold_start
 from d2lhybrid.showing.advice import best
+from d2lhybrid.verbs import experiment
 from d2lhybrid.verbs.comparing import compare, measure
 from d2lhybrid.verbs.sweeping import sweep
 from d2lhybrid.verbs.variants import Variants

@@ -1,8 +1,7 @@
-"""What is observed of a compiled variant, as plain data; ``text`` makes one line of it."""
+"""What is observed of a compiled variant, as plain data; ``why.text`` makes one line of it."""
 
 from dataclasses import dataclass
 
-from d2lhybrid.backends.failures import is_users
 from d2lhybrid.graphs.explanation import Finding
 from d2lhybrid.graphs.program import Program
 
@@ -41,11 +40,6 @@ class Facts:
         if self.eager_operations is None or self.eager_operation_seconds is None:
             return None
         return self.eager_operations * self.eager_operation_seconds
-
-    @property
-    def in_readers_python(self) -> tuple[Finding, ...]:
-        """What runs in Python at a known place in the reader's code, such as a callback."""
-        return tuple(one for one in self.in_python if one.file and is_users(one.file))
 
     @property
     def is_whole(self) -> bool:

@@ -10,11 +10,13 @@ from fake import Compiler, Gpu, Machine
 from d2lhybrid import backends
 from d2lhybrid.measuring import disturbance
 
+REAL = ("test_real", "test_provenance")  # the modules of tests that ask the real machine
+
 
 @pytest.fixture(autouse=True)
 def no_frameworks(monkeypatch, request):
     """On a simulated machine, no real framework is waited for, whatever other tests imported."""
-    if request.module.__name__ != "test_real":
+    if request.module.__name__ not in REAL:
         monkeypatch.setattr(backends, "known", lambda: ())
 
 
@@ -45,7 +47,7 @@ def compiler(monkeypatch, no_frameworks):
 def idle(request):
     """A simulated machine says that nobody else is on it."""
     with pytest.MonkeyPatch.context() as patch:
-        if request.module.__name__ != "test_real":
+        if request.module.__name__ not in REAL:
             patch.setattr(os, "getloadavg", lambda: (0.0, 0.0, 0.0), raising=False)
             patch.setattr(disturbance, "counts", disturbance.SwitchCounts)  # which ask for it
         yield

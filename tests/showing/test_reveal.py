@@ -13,11 +13,11 @@ from test_pictures import in_words, require_good_looks
 
 from d2lhybrid.core import i18n
 from d2lhybrid.errors import ArgumentError
+from d2lhybrid.graphs.facts import Facts
 from d2lhybrid.measuring.row import Row, Times
 from d2lhybrid.teaching import reveal
 from d2lhybrid.teaching.groups import Revealed, groups, picture, picture_in_words, sentences_of
 from d2lhybrid.verbs.comparison import MIME
-from d2lhybrid.why.facts import Facts
 
 
 def rows_of(results):

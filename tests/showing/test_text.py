@@ -9,9 +9,10 @@ from by_hand import comparison, sweep
 from d2lhybrid.core.table import Column, Table
 from d2lhybrid.measuring.row import Row, Times
 from d2lhybrid.processes.joined import join
-from d2lhybrid.showing import text as shown
+from d2lhybrid.showing.tables import comparison_table, names_of, narrow_table, sweep_table
+from d2lhybrid.showing.verdicts import signs
 from d2lhybrid.verbs import comparison as results
-from d2lhybrid.verbs.comparison import Sweep
+from d2lhybrid.verbs.sweeping import Sweep
 
 TIMES = {"eager": 1e-3, "compiled": 5e-4, "slow": 2.5e-3, "<twin>": 1e-3}
 UNAVAILABLE = {"graphs": "it rests on CUDA graphs", "native": "Found no compiler. Install one."}
@@ -19,7 +20,7 @@ UNAVAILABLE = {"graphs": "it rests on CUDA graphs", "native": "Found no compiler
 
 def cells(c, label):
     """The cells of a row by their heads; what stands twice, under a second metric, by "2 head"."""
-    table = shown.table(c.rows)
+    table = comparison_table(c.rows)
     (row,) = (row for row in table.rows if row[0].removesuffix(" ★") == label)
     found = {}
     for column, cell in zip(table.columns, row, strict=True):
@@ -52,11 +53,15 @@ def test_a_page_from_top_to_bottom():
 def test_what_is_deprecated_is_marked_with_a_word_wherever_it_is_shown_and_never_with_a_star():
     c = comparison({"eager": 1e-3, "new": 8e-4, "old": 1e-4}, deprecated=("old",))
     assert "old (deprecated)" in cells(c, "old (deprecated)")["variant"]
-    assert [row[0] for row in shown.table(c.rows).rows] == ["eager", "new ★", "old (deprecated)"]
+    assert [row[0] for row in comparison_table(c.rows).rows] == [
+        "eager",
+        "new ★",
+        "old (deprecated)",
+    ]
     found = c._repr_mimebundle_()[results.MIME]["rows"]
     assert [row["deprecated"] for row in found] == [False, False, True]
     s = Sweep((8,), (c,))
-    assert [column.head for column in shown.sweep_table(s.sizes, s.rows).columns][
+    assert [column.head for column in sweep_table(s.sizes, s.rows).columns][
         -1
     ] == "old (deprecated)"
     assert results.Comparison.from_json(c.to_json()).deprecated == ("old",)
@@ -65,12 +70,12 @@ def test_what_is_deprecated_is_marked_with_a_word_wherever_it_is_shown_and_never
 
 def test_another_runtime_is_marked_with_words_wherever_it_is_shown():
     c = comparison({"eager": 1e-3, "other": 1e-4}, other_runtimes=("other",))
-    names = [row[0] for row in shown.table(c.rows).rows]
+    names = [row[0] for row in comparison_table(c.rows).rows]
     assert names == ["eager", "other (another runtime) ★"]
     found = c._repr_mimebundle_()[results.MIME]["rows"]
     assert [row["other_runtime"] for row in found] == [False, True]
     s = Sweep((8,), (c,))
-    assert shown.names_of(s.rows)["other"] == "other (another runtime)"
+    assert names_of(s.rows)["other"] == "other (another runtime)"
     assert results.Comparison.from_json(c.to_json()).other_runtimes == ("other",)
     joined = join([c, c], seed=1)
     assert joined.rows[1].other_runtime
@@ -124,7 +129,7 @@ def test_a_sweep_has_a_row_a_size_and_signs_and_says_what_was_not_run():
     one = comparison({"eager": 1e-3, "b": 5e-4}, {"eager": 1e-3, "b": 5e-3})
     other = comparison({"eager": 1e-3}, unavailable={"b": "too large."})
     s = Sweep((8, 16.5), (one, other))
-    first, second = shown.sweep_table(s.sizes, s.rows).rows
+    first, second = sweep_table(s.sizes, s.rows).rows
     assert [*first[:2], *second[:3]] == ["8", "1.00 ms", "16.50", "1.00 ms", "–"]
     assert re.fullmatch(r"500 µs \((2\.0\d|1\.99)× ▲\)", first[2])
     assert re.fullmatch(r"5\.00 ms \(0\.\d+× ▼\)", first[4])
@@ -178,7 +183,7 @@ def test_what_a_recording_keeps_has_a_narrow_table():
     eager = Row("eager", role="baseline", times=times, cold_seconds=0.5)
     undecided = Times(5e-4, ratio=2.0, interval=(0.0, math.inf), verdict="undecided")
     other = Row("old", deprecated=True, times={"latency": undecided})
-    table = shown.narrow_table([eager, other], metrics, cold_starts=True)
+    table = narrow_table([eager, other], metrics, cold_starts=True)
     assert [column.head for column in table.columns] == [
         *("variant", "time per call", "device time", "cold start"),
     ]
@@ -186,8 +191,8 @@ def test_what_a_recording_keeps_has_a_narrow_table():
         ["eager", "1.00 ms", "200 µs", "500 ms"],
         ["old (deprecated)", "500 µs (2.00× ?)", "?", ""],
     ]
-    assert len(shown.narrow_table([other], ["latency"], cold_starts=False).columns) == 2
-    assert "? undecided" in shown.signs()
+    assert len(narrow_table([other], ["latency"], cold_starts=False).columns) == 2
+    assert "? undecided" in signs()
 
 
 def test_few_rounds_that_all_say_the_same_by_a_factor_of_two_are_worded_so():
@@ -211,7 +216,7 @@ def test_few_rounds_that_all_say_the_same_by_a_factor_of_two_are_worded_so():
 def test_few_rounds_have_the_same_sign_in_a_sweep():
     few = comparison({"a": 1.0, "b": 3.0}, rounds=3)
     s = Sweep((8,), (few,))
-    (row,) = shown.sweep_table(s.sizes, s.rows).rows
+    (row,) = sweep_table(s.sizes, s.rows).rows
     assert row[2].endswith("▼)")
 
 

@@ -12,10 +12,10 @@ from by_hand import ENV, comparison, sweep
 from fake import Machine
 
 from d2lhybrid.errors import ArgumentError, ClaimError, UnknownLabelError
+from d2lhybrid.measuring.claim import Claim
 from d2lhybrid.measuring.measurement import Samples
 from d2lhybrid.processes.joined import join
 from d2lhybrid.verbs import claims
-from d2lhybrid.verbs.claims import Claim
 from d2lhybrid.verbs.comparing import compare
 from d2lhybrid.verbs.comparison import Comparison
 
@@ -242,13 +242,13 @@ def test_in_a_notebook_what_is_undecided_is_an_output_of_its_own_type(capsys, mo
     monkeypatch.setitem(sys.modules, "IPython.display", display)
     comparison({"<a>": 1e-3, "b": 1e-3}, busy=True).claim("b", "same")
     (bundle,) = shown
-    assert bundle[claims.MIME] == {"label": "b", "claim": "same", "busy": True}
+    assert bundle[claims.UNDECIDED] == {"label": "b", "claim": "same", "busy": True}
     assert "'<a>'. Other programs held up these two" in bundle["text/plain"]
     for noise in (0.01, 0.5):  # by the rounds of the table, and by more of them
         compared(noise=noise, time_limit=0.3, a=1e-2, b=7e-3).claim("b", "faster")
         assert shown[-1][claims.DECIDED] == {"label": "b", "claim": "faster"}
         assert shown[-1]["text/plain"].startswith("✓ b is faster than a")
-        assert claims.MIME not in shown[-1]
+        assert claims.UNDECIDED not in shown[-1]
     assert len(shown) == 3
     assert capsys.readouterr().out == ""
 

@@ -10,8 +10,10 @@ from processes import ROOT
 from d2lhybrid.core.table import NEVER
 from d2lhybrid.measuring.measurement import Samples
 from d2lhybrid.processes.joined import join
-from d2lhybrid.showing import pictures as drawn, text as shown
+from d2lhybrid.showing import pictures
 from d2lhybrid.showing.advice import HOUR, best
+from d2lhybrid.showing.cautions import warnings
+from d2lhybrid.showing.text import comparison_page
 from d2lhybrid.verbs.comparison import Comparison
 
 SECONDS = st.floats(1e-5, 1.0)
@@ -44,16 +46,16 @@ def comparisons(draw):
 
 def require_agreement(c):
     """Hold a comparison to everything that this page is about."""
-    rows, page = c.rows, shown.comparison(c.rows)
+    rows, page = c.rows, comparison_page(c.rows)
     for row in rows.measured:
         parts = [row.first_seconds, row.load_seconds or 0.0, row.compiler_seconds or 0.0]
         assert max(parts) <= sum(parts) == pytest.approx(row.cold_seconds)
         assert row.lacks_compiler_start == (bool(row.compiler) and row.compiler_seconds is None)
     require_good_advice(rows, best(rows), page.advice)
-    above = [line for line in page.cautions if line not in shown.warnings([rows])]
+    above = [line for line in page.cautions if line not in warnings([rows])]
     verdicts = {row.times[metric].verdict for row in rows.variants for metric in rows.metrics}
     assert not above or "undecided" in verdicts
-    assert drawn.notes([rows]).above == (above[0] if above else "")
+    assert pictures.notes([rows]).above == (above[0] if above else "")
     require_explained_ratios(rows, "\n".join(page.remarks))
 
 
