@@ -1,23 +1,20 @@
-"""What was measured, but not how: frozen records that go to JSON and come back the same.
-
-The schema is described in docs/results-schema.md.
-"""
+"""What was measured of one callable, but not how: its samples, its costs, and a Measurement."""
 
 import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Self
+from typing import Annotated
 
 import msgspec
 
 from d2lhybrid.core.arguments import write_nearest
-from d2lhybrid.core.errors import ArgumentError, DamagedResultError
+from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import count, gettext as _, ngettext, noop as N_, sentences
 from d2lhybrid.core.table import percent, seconds, span
 from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.provenance import Environment, stamp
+from d2lhybrid.measuring.result import Result, Seconds
 
-VERSION = 7  # of the schema
 # What is timed, and the words for it.
 METRICS = {
     "latency": N_("latency"),
@@ -27,50 +24,7 @@ METRICS = {
 AGREE = 0.05  # latency and throughput that are closer than this are one time
 NOISY_FLOOR = 0.2  # above this noise floor times vary too much by themselves
 
-Seconds = Annotated[float, msgspec.Meta(ge=0)]
 EachRound = Annotated[tuple[Seconds, ...], msgspec.Meta(min_length=1)]
-
-
-class Result:
-    """What all results share: writing and reading JSON without loss; see docs/results-schema.md."""
-
-    def to_json(self) -> str:
-        """JSON that `from_json` reads back exactly."""
-        head = {"schema": _schema(type(self)), "version": VERSION, **self._derived()}
-        return msgspec.json.encode(head | self._plain()).decode()
-
-    def _derived(self) -> dict[str, Any]:
-        """What stands before its fields, for programs that only read results; nothing here."""
-        return {}
-
-    def _plain(self) -> dict[str, Any]:
-        """Its fields as what JSON has."""
-        content: dict[str, Any] = msgspec.to_builtins(self)
-        return content
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """Read what `to_json` wrote.
-
-        Raises:
-            DamagedResultError: the text isn't JSON, isn't complete, or holds something else.
-        """
-        try:
-            content = msgspec.json.decode(text)
-            head = content["schema"], content["version"]
-            if head != (_schema(cls), VERSION):
-                raise ValueError(head)
-            return msgspec.convert(content, cls)
-        except (ValueError, TypeError, LookupError, RecursionError) as error:
-            message = _(
-                "Expected the JSON of a {schema} as in docs/results-schema.md. Received: something "
-                "that doesn't fit ({reason}). Check that the file is complete."
-            )
-            raise DamagedResultError(message.format(schema=_schema(cls), reason=error)) from error
-
-
-def _schema(kind: type) -> str:
-    return f"d2lhybrid-{kind.__name__.lower()}"
 
 
 @dataclass(frozen=True)
@@ -149,25 +103,50 @@ class Samples:
         return metric != "device" or self.device is not None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Costs:
+    """What a callable costs beside its steady state, and what was counted of its calls.
+
+    A Measurement and the row that is shown of it have the same.
+    """
+
+    build_seconds: Seconds | None = None  # to compile ahead of time, once for all processes
+    load_seconds: Seconds | None = None  # what each process pays to load what was built
+    # The compiler that each process has to start for it, "" if it needs none; and what starting it
+    # took, which is no part of the first call, None if nobody timed it, because it ran already.
+    compiler: str = ""
+    compiler_seconds: Seconds | None = None
+    disk_cache_hit: bool = False  # did the compiler find its program on the disk?
+    # Pages of new memory that a call got from the system, None if the system doesn't report them.
+    page_faults: float | None = None
+    # Programs that were compiled in the first call and in the calls after it, None if the framework
+    # doesn't count them; and how many those calls are.
+    first_compilations: int | None = None
+    later_compilations: int | None = None
+    later_calls: int = 0
+    note: str | None = None  # what else is to be said of how it was measured
+
+    @property
+    def lacks_compiler_start(self) -> bool:
+        """Does a fresh process pay more than the cold start, to start the compiler?"""
+        return bool(self.compiler) and self.compiler_seconds is None
+
+    @property
+    def compilations_per_call(self) -> float | None:
+        """How many programs a call after the first compiled, in the mean; None if not counted."""
+        if self.later_compilations is None or not self.later_calls:
+            return None
+        return self.later_compilations / self.later_calls
+
+
 @dataclass(frozen=True, repr=False)
-class Measurement(Result):
-    """The times of one callable, in seconds per call.
+class Measurement(Result, Costs):
+    """The times of one callable, in seconds per call, and its Costs.
 
-    `build_seconds` is the time to compile ahead of time, once for all processes, `load_seconds`
-    what each process pays to load the result, and `first_seconds` the first call, with tracing and
-    compiling; each is None if there is no such step. `disk_cache_hit` is true if the compiler found
-    its program on the disk. `times` are the samples of the steady state by each metric, and
-    `inner_iterations` the calls in a sample of the latency. `page_faults` are the pages of new
-    memory that a call got from the system, or None if the system doesn't report them; of threads
-    that run at the same time, those of one thread. `first_compilations` are the programs that were
-    compiled in the first call, `later_compilations` those in the `later_calls` after it; None if
-    the framework doesn't count them. All of this describes one process, unless several `processes`
-    were joined: then sample i is the median of process i, one-time costs are those of the first
-    process, and counts of later calls are sums.
-
-    `compiler` is the name of the compiler that each process has to start for this callable, "" if
-    it needs none, and `compiler_seconds` what starting it took, which is no part of the first call.
-    It is None if nobody timed it, because the process had started it before.
+    `first_seconds` is the first call, with tracing and compiling. `times` are the samples of the
+    steady state by each metric, and `inner_iterations` the calls in a sample of the latency. All of
+    this describes one process, unless several `processes` were joined: then sample i is the median
+    of process i, one-time costs are those of the first process, and counts of later calls are sums.
 
     >>> from d2lhybrid import measure
     >>> result = measure(sum, range(1000), time_limit=0.2)
@@ -177,23 +156,13 @@ class Measurement(Result):
     """
 
     label: str
-    build_seconds: Seconds | None
-    load_seconds: Seconds | None
     first_seconds: Seconds
     times: Samples
     inner_iterations: int
     stream_calls: int | None
     warmup_calls: int
-    note: str | None
     env: Environment = field(hash=False)
-    page_faults: float | None = None
-    disk_cache_hit: bool = False
     processes: int = 0
-    first_compilations: int | None = None
-    later_compilations: int | None = None
-    later_calls: int = 0
-    compiler: str = ""
-    compiler_seconds: Seconds | None = None
 
     def __repr__(self) -> str:
         low, high = span(*self.interval(), seconds)
@@ -294,11 +263,6 @@ class Measurement(Result):
         That is starting the compiler, if it was timed, loading, and the first call.
         """
         return (self.compiler_seconds or 0.0) + (self.load_seconds or 0.0) + self.first_seconds
-
-    @property
-    def lacks_compiler_start(self) -> bool:
-        """Does a fresh process pay more than `cold_seconds`, to start the compiler?"""
-        return bool(self.compiler) and self.compiler_seconds is None
 
     @property
     def page_fault_share(self) -> float | None:

@@ -19,9 +19,9 @@ from d2lhybrid.measuring.measurement import (
     NOISY_FLOOR,
     Measurement,
     Samples,
-    Seconds,
 )
 from d2lhybrid.measuring.provenance import Environment
+from d2lhybrid.measuring.result import Seconds
 from d2lhybrid.measuring.stats import Estimate
 from d2lhybrid.measuring.verdict import busy_bound, decide_verdict, decide_while_busy
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from d2lhybrid.core.i18n import gettext as _, number
 from d2lhybrid.core.table import NEVER, calls
+from d2lhybrid.measuring.measurement import Costs
 from d2lhybrid.measuring.provenance import Environment
 from d2lhybrid.measuring.stats import FEWEST
 
@@ -68,48 +69,29 @@ class Times:
 
 
 @dataclass(frozen=True)
-class Row:
-    """A variant: its times by metric and what it costs once, or the `reason` why it was not run.
-
-    `role` is 'baseline', 'variant' or 'reference'. An `other_runtime` isn't the framework.
-    `pays_after` is the number of calls after which it has paid off its cold start, ``math.inf`` if
-    it never does, None if that is not known; `pays_after_with_build` is the same with its build
-    counted, and None if nothing was built. `compiler` is the one that a process has to start for
-    it; `compiler_seconds`, what that took, are part of `cold_seconds`. If they are not known, the
-    row `lacks_compiler_start`: then a cold start and what it takes to pay off are at least so much.
-    `has_stream` is true if the throughput says something of its own.
-    `is_busy` is true if other programs held it up too often for a verdict. `page_fault_share` is
-    the part of its time that new memory takes, None where nobody tells. `first_compilations` are
-    the programs that its first call compiled, `later_compilations` those of the `later_calls`
-    since, None where nobody counts. `facts` is what was asked of it after the rounds, if anything.
-    """
+class Row(Costs):
+    """A variant: its times by metric and its Costs, or the `reason` why it was not run."""
 
     label: str
-    role: str = "variant"
+    role: str = "variant"  # or 'baseline' or 'reference'
     deprecated: bool = False
-    other_runtime: bool = False
-    is_best: bool = False
-    is_busy: bool = False
-    has_stream: bool = False
+    other_runtime: bool = False  # one that isn't the framework
+    is_best: bool = False  # is it the one that is recommended?
+    is_busy: bool = False  # did other programs hold it up too often for a verdict?
+    has_stream: bool = False  # does the throughput say something of its own?
     times: Mapping[str, Times] = field(default_factory=dict, hash=False)
-    build_seconds: float | None = None
-    load_seconds: float | None = None
     first_seconds: float | None = None
+    # What a fresh process pays before its second call, `compiler_seconds` included.
     cold_seconds: float | None = None
-    compiler: str = ""
-    compiler_seconds: float | None = None
-    lacks_compiler_start: bool = False
+    # Calls after which it has paid off its cold start, ``math.inf`` if it never does, None if that
+    # is not known; if the row `lacks_compiler_start`, at least so many.
     pays_after: float | None = None
+    # The same with its build counted; None if nothing was built.
     pays_after_with_build: float | None = None
-    disk_cache_hit: bool = False
-    page_faults: float | None = None
+    # The part of its time that new memory takes; None where nobody tells.
     page_fault_share: float | None = None
-    first_compilations: int | None = None
-    later_compilations: int | None = None
-    later_calls: int = 0
-    facts: "Facts | None" = None
-    note: str | None = None
-    reason: str = ""
+    facts: "Facts | None" = None  # what was asked of it after the rounds, if anything
+    reason: str = ""  # why it was not run; "" if it was
 
     @property
     def name(self) -> str:
@@ -144,13 +126,6 @@ class Row:
     def latency(self) -> Times:
         """Its times by the metric that decides."""
         return self.times["latency"]
-
-    @property
-    def compilations_per_call(self) -> float | None:
-        """How many programs a call after the first compiled, in the mean; None if not counted."""
-        if self.later_compilations is None or not self.later_calls:
-            return None
-        return self.later_compilations / self.later_calls
 
 
 @dataclass(frozen=True)

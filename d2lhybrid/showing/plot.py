@@ -1,4 +1,4 @@
-"""Plots of times and rates; matplotlib loads with the first.
+"""Plots of times; matplotlib loads with the first.
 
 First come the plots, then what they share: a figure that reads on light and dark pages, its ticks,
 fonts and notes.
@@ -20,7 +20,6 @@ from d2lhybrid.core.i18n import (
     gettext as _,
     language,
     listed,
-    number,
     sentences,
     width,
 )
@@ -45,8 +44,6 @@ WIDTH = 5.6  # inches: text stays legible where a phone makes the figure smaller
 _INKED = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color")
 _DECADES = 0.7  # fewer than this, and a logarithmic axis has ticks as a linear one
 _BAR = 0.62  # of the height of a row
-
-Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -166,84 +163,6 @@ def curves(
         write_notes(ax, notes)
         time_axis(ax.yaxis, *ax.get_ylim())
     return described(ax, in_words, notes)
-
-
-def plot_calls(milliseconds: Mapping[str, Sequence[float]]) -> Any:
-    """Draw the times of calls in the order in which they were made, a line a way; returns the axes.
-
-    >>> plot_calls({"jit": [50, 0.2, 0.2], "pad": [60, 0.3, 0.3]}).get_yscale()
-    'log'
-    """
-    with drawing(3.8) as ax:
-        for at, (label, values) in enumerate(milliseconds.items()):
-            calls = range(1, len(values) + 1)
-            ax.plot(calls, values, label=label, linewidth=1.2, markersize=3.5, **look(at))
-        ax.set(yscale="log", xlabel=_("call number"), ylabel="ms")
-        legend(ax)
-    between = _("{label} from {first} to {last}")
-    shown = [
-        between.format(label=label, first=f"{number(ms[0])} ms", last=f"{number(ms[-1])} ms")
-        for label, ms in milliseconds.items()
-    ]
-    in_words = _("Plot of the time of each call, in order: {rows}.")
-    return described(ax, in_words.format(rows=listed(shown)))
-
-
-def plot_roofline(
-    steps: Mapping[str, tuple[Point, Point]],
-    bandwidth: float,
-    top: float,
-    *,
-    reused: float | None = None,
-) -> Any:
-    """Draw what programs reach below the two limits of a machine; returns the axes.
-
-    A program that returns a new array also pays for new memory, so a copy into memory that is
-    already there would put its roof too high.
-
-    Args:
-        steps: for each program, (FLOP/byte, FLOP/s) before (hollow) and after (filled).
-        bandwidth: bytes per second of a copy into new memory, the slope of the roof.
-        top: FLOP/s, its flat part.
-        reused: bytes per second of a copy into memory that is already there, a second slope.
-
-    >>> plot_roofline({"chain": ((0.1, 5e8), (0.6, 2e9))}, 2e10, 1e11).get_xlabel()
-    'FLOP/byte'
-    """
-    xs, ys = zip(*(point for pair in steps.values() for point in pair), strict=True)
-    slopes = {_("new memory"): bandwidth}
-    if reused:
-        slopes[_("reused memory")] = reused
-    bends = {label: top / slope for label, slope in slopes.items()}
-    left, right = min(*xs, *bends.values()) / 2, max(*xs, *bends.values()) * 2
-    with drawing(4.4) as ax:
-        ax.set(xscale="log", yscale="log", xlabel="FLOP/byte", ylabel="FLOP/s")
-        ax.set(xlim=(left, right), ylim=(min(ys) / 2, 2 * max(*ys, top)))
-        for (label, slope), dashes in zip(slopes.items(), ("-", "--"), strict=False):
-            ends = [left, bends[label], right], [left * slope, top, top]
-            named = label if reused else None
-            ax.plot(*ends, color=GREY, linewidth=1, linestyle=dashes, label=named)
-        for at, (label, (before, after)) in enumerate(steps.items()):
-            style = {"linestyle": "none", **look(at)}
-            ax.plot(*before, markerfacecolor="none", markersize=10, **style)  # around the other
-            ax.plot(*after, label=label, markersize=5, **style)
-            arrow = {"arrowstyle": "->", "color": style["color"], "shrinkA": 6, "shrinkB": 3}
-            ax.annotate("", after, before, arrowprops=arrow)
-        legend(ax)
-    between = _("{label} from {first} to {last}")
-    shown = []
-    for label, pair in steps.items():
-        first, last = (f"{general(x)} FLOP/byte, {general(y)} FLOP/s" for x, y in pair)
-        shown.append(between.format(label=label, first=first, last=last))
-    in_words = _("Plot of FLOP/s by FLOP/byte, below the limits {slope} and {top}: {rows}.")
-    if reused:
-        in_words = _(
-            "Plot of FLOP/s by FLOP/byte, below the limits {slope} (new memory), {reused} (reused "
-            "memory) and {top}: {rows}."
-        )
-    limits = {"slope": f"{general(bandwidth)} B/s", "top": f"{general(top)} FLOP/s"}
-    limits["reused"] = f"{general(reused or bandwidth)} B/s"
-    return described(ax, in_words.format(rows=listed(shown), **limits))
 
 
 @contextmanager

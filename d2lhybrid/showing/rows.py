@@ -1,10 +1,10 @@
 """The rows of a comparison: everything that is shown of it, computed once."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
-from d2lhybrid.measuring.measurement import METRICS, Measurement
+from d2lhybrid.measuring.measurement import METRICS, Costs, Measurement
 from d2lhybrid.measuring.measurements import Measurements
 from d2lhybrid.measuring.row import Row, Rows, Times
 from d2lhybrid.measuring.verdict import in_each
@@ -70,23 +70,13 @@ def _row(c: Measurements, m: Measurement, facts: Mapping[str, Any]) -> Row:
             for metric in METRICS
             if m.times.has(metric) and c[c.baseline].times.has(metric)
         },
-        build_seconds=m.build_seconds,
-        load_seconds=m.load_seconds,
         first_seconds=m.first_seconds,
         cold_seconds=m.cold_seconds,
-        compiler=m.compiler,
-        compiler_seconds=m.compiler_seconds,
-        lacks_compiler_start=m.lacks_compiler_start,
         pays_after=c.break_even(m.label) if is_variant else None,
         pays_after_with_build=c.break_even(m.label, with_build=True) if is_built else None,
-        disk_cache_hit=m.disk_cache_hit,
-        page_faults=m.page_faults,
         page_fault_share=m.page_fault_share,
-        first_compilations=m.first_compilations,
-        later_compilations=m.later_compilations,
-        later_calls=m.later_calls,
         facts=facts.get(m.label),
-        note=m.note,
+        **{cost.name: getattr(m, cost.name) for cost in fields(Costs)},
     )
 
 

@@ -9,8 +9,8 @@ import msgspec
 
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.usage import written_as
-from d2lhybrid.measuring.measurement import Result, Seconds
 from d2lhybrid.measuring.measurements import Measurements
+from d2lhybrid.measuring.result import Result, Seconds
 from d2lhybrid.measuring.row import Rows
 from d2lhybrid.showing.advice import advice
 from d2lhybrid.showing.rows import rows_of

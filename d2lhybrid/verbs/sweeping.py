@@ -15,7 +15,7 @@ from d2lhybrid.core.progress import show_progress
 from d2lhybrid.core.usage import kind_of, written_as
 from d2lhybrid.measuring.claim import Claim
 from d2lhybrid.measuring.cold_start import TimerFunction
-from d2lhybrid.measuring.measurement import Result
+from d2lhybrid.measuring.result import Result
 from d2lhybrid.measuring.row import Rows
 from d2lhybrid.showing.text import sweep_page
 from d2lhybrid.verbs.claims import Judgements

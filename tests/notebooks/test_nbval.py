@@ -13,7 +13,7 @@ import run_notebooks
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from d2lhybrid.verbs import claims
+from d2lhybrid.verbs.claims import DECIDED, UNDECIDED
 from d2lhybrid.verbs.comparison import MIME as COMPARED
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -42,15 +42,15 @@ CELLS = {
     "shown = {'image/svg+xml': svg, 'text/html': f'<div>{svg}</div>', 'text/plain': 'a graph'}\n"
     "publish_display_data(shown)",
     "claim": "from IPython.display import publish_display_data\n"
-    f"publish_display_data({{'text/plain': 'too busy to tell', {claims.UNDECIDED!r}: {{}}}})\nprint(1)",
+    f"publish_display_data({{'text/plain': 'too busy to tell', {UNDECIDED!r}: {{}}}})\nprint(1)",
     "compared": "from IPython.display import publish_display_data\n"
     f"publish_display_data({{'text/plain': 'jit takes 0.7 s', {COMPARED!r}: {SUMMARY}}})",
     "decided": "from IPython.display import publish_display_data\n"
-    f"print(0)\npublish_display_data({{'text/plain': '✓ it is', {claims.DECIDED!r}: {{}}}})\n"
+    f"print(0)\npublish_display_data({{'text/plain': '✓ it is', {DECIDED!r}: {{}}}})\n"
     "print(1)",
 }
 # What a claim shows that holds, as a committed notebook has it.
-HELD = new_output("display_data", {"text/plain": "✓ it is", claims.DECIDED: {}})
+HELD = new_output("display_data", {"text/plain": "✓ it is", DECIDED: {}})
 # name of the case: (cell, committed text, what stands there instead, is it rejected?)
 CASES = {
     "untouched": ("number", "42", "42", False),
@@ -92,7 +92,7 @@ CASES = {
     "another_fact": ("compared", '"steps": 15', '"steps": 14', True),
     "another_cause": ("compared", "graph_break", "recompiled", True),
     "no_comparison": ("compared", COMPARED, "application/other+json", True),
-    "other_output": ("claim", claims.UNDECIDED, "application/other+json", True),
+    "other_output": ("claim", UNDECIDED, "application/other+json", True),
 }
 
 
@@ -120,7 +120,7 @@ def nbval(folder, *more, jobs="1", env=None):
 
 
 def test_it_says_how_many_claims_were_decided(tmp_path):
-    shown = [*[claims.DECIDED] * 2, claims.UNDECIDED]
+    shown = [*[DECIDED] * 2, UNDECIDED]
     sources = [
         f"from IPython.display import publish_display_data\n"
         f"publish_display_data({{'text/plain': 'a claim', {kind!r}: {{}}}})"

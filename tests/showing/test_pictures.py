@@ -13,7 +13,8 @@ from matplotlib.ft2font import FT2Font
 
 from d2lhybrid.core import i18n
 from d2lhybrid.core.table import seconds
-from d2lhybrid.showing.plot import CHINESE, JAPANESE, plot_calls, plot_roofline
+from d2lhybrid.showing.plot import CHINESE, JAPANESE
+from d2lhybrid.teaching import plot_calls, plot_roofline
 from d2lhybrid.verbs.sweeping import Sweep
 
 LONG = r"torch.compile $\foo$ with a long name"

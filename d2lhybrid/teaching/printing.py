@@ -1,0 +1,42 @@
+"""What the chapters print beside comparisons: tables of figures, and is there a compiler?"""
+
+from collections.abc import Sequence
+
+from d2lhybrid.core.errors import ArgumentError
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.table import Column, Table
+from d2lhybrid.core.toolchain import USUAL_CXX, no_compiler
+
+
+def print_table(heads: Sequence[str], rows: Sequence[Sequence[object]], group: str = "") -> None:
+    """Print rows of figures under their heads; names may stand first, and `group` over the others.
+
+    >>> print_table(["size", "copy", "sum"], [[8, 1.5, 12.25]], group="GB/s")
+          GB/s
+    size  copy    sum
+       8   1.5  12.25
+    """
+    for row in rows:
+        if len(row) != len(heads):
+            text = _("Expected rows of {n} figures, one for each head. Received: {row}.")
+            raise ArgumentError(text.format(n=len(heads), row=[*row]))
+    first, *others = heads
+    named = any(isinstance(row[0], str) for row in rows)
+    if group and others:
+        others[0] = f"{group}\n{others[0]}"
+    shown = [list(map(str, row)) for row in rows]
+    print(Table([Column(first, left=named), *map(Column, others)], shown))
+
+
+def has_compiler() -> bool:
+    """Is there the C++ compiler that ``torch.compile`` calls on this system?
+
+    That is the one that the environment variable CXX names, or else g++, clang++ on a Mac, and cl
+    on Windows.
+
+    >>> from unittest.mock import patch
+    >>> with patch.dict("os.environ", CXX="a-compiler-that-is-missing"):
+    ...     has_compiler()
+    False
+    """
+    return not no_compiler("C++", USUAL_CXX)
