@@ -5,9 +5,10 @@ import sys
 
 import pytest
 
-from d2lhybrid import __main__ as cli, diagnosis, doctor
+from d2lhybrid import __main__ as cli, doctor
 from d2lhybrid.core import i18n, toolchain
 from d2lhybrid.teaching import has_compiler
+from d2lhybrid.verbs import diagnosis
 
 
 @pytest.fixture
