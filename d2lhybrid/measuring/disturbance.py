@@ -19,7 +19,7 @@ from pathlib import Path
 from time import perf_counter, process_time, sleep
 from typing import Any, NamedTuple, Protocol
 
-from d2lhybrid.measuring.page_faults import page_faults
+from d2lhybrid.measuring.counters import page_faults
 from d2lhybrid.measuring.provenance import load
 from d2lhybrid.measuring.sampler import Sampler
 

@@ -21,8 +21,8 @@ from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.core.progress import show_progress
 from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.calibration import calibrate, detect_async, warm_up
+from d2lhybrid.measuring.counters import page_fault_seconds
 from d2lhybrid.measuring.disturbance import Disturbance
-from d2lhybrid.measuring.page_faults import page_fault_seconds
 from d2lhybrid.measuring.provenance import Environment, load
 from d2lhybrid.measuring.sampler import Sampler
 

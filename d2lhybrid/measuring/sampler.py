@@ -29,7 +29,7 @@ from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import leaves
 from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.cold_start import ColdStart, TimerFunction, time_cold_start
-from d2lhybrid.measuring.compilations import compiled_since, programs_compiled
+from d2lhybrid.measuring.counters import compiled_since, programs_compiled
 from d2lhybrid.measuring.measurement import METRICS, Measurement, Samples
 from d2lhybrid.measuring.provenance import Environment
 from d2lhybrid.timing import synchronize

@@ -1,10 +1,13 @@
-"""How often a process gets new memory from the system, page by page, and what a page costs here."""
+"""What a process counts: the programs that compilers make, and the pages of new memory it gets."""
 
+from collections.abc import Iterable, Mapping
 from functools import cache
 from mmap import mmap
 from time import perf_counter
 
 import numpy as np
+
+from d2lhybrid.backends.base import Framework
 
 try:
     import resource
@@ -42,3 +45,18 @@ def page_fault_seconds() -> float | None:
     faults_each = (page_faults() - faults) / NEW_MEMORY_TIMES
     first, again, given_back = map(min, zip(*steps, strict=True))
     return max(0.0, first - again + given_back) / faults_each if faults_each >= 1 else None
+
+
+def programs_compiled(frameworks: Iterable[Framework]) -> dict[Framework, int]:
+    """The programs that each of these has compiled so far; those that don't count are left out."""
+    counts = {framework: framework.compiler.programs_compiled() for framework in frameworks}
+    return {framework: count for framework, count in counts.items() if count is not None}
+
+
+def compiled_since(before: Mapping[Framework, int], frameworks: Iterable[Framework]) -> int | None:
+    """How many more these have compiled by now; None if none of them counts.
+
+    One that was not there `before` was imported since, and all its programs are new.
+    """
+    now = programs_compiled(frameworks)
+    return sum(now[framework] - before.get(framework, 0) for framework in now) if now else None

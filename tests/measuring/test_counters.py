@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from d2lhybrid import compare, measure
-from d2lhybrid.measuring import page_faults
-from d2lhybrid.measuring.page_faults import page_fault_seconds
+from d2lhybrid.measuring import counters
+from d2lhybrid.measuring.counters import page_fault_seconds
 
 MANY = 2**20  # bytes, of which a page fault each brings a few thousand
 
@@ -32,7 +32,7 @@ def test_new_memory_is_counted_for_each_call_and_its_cost_is_measured():
 
 
 def test_where_nobody_counts_it_is_not_known(monkeypatch):
-    monkeypatch.setattr(page_faults, "resource", None)
+    monkeypatch.setattr(counters, "resource", None)
     page_fault_seconds.cache_clear()
     try:
         assert page_fault_seconds() is None
