@@ -2,6 +2,18 @@
 
 The names load on first use, so ``import d2lhybrid`` costs milliseconds and loads no framework.
 The chapters' own helpers are in ``d2lhybrid.teaching``.
+
+A folder imports only from those below it:
+
+- ``teaching``: what the chapters print with, and guesses;
+- ``verbs``: what a reader calls, and ``processes``, in which a verb runs once more;
+- ``showing``: rows as text, pictures and data;
+- ``why``: what is observed of compiled code, and a cause where a rule holds;
+- ``measuring``: rounds, and records of what was measured; ``artifacts``: models that are saved;
+- ``timing``: timers and ``Benchmark``;
+- ``backends``: the frameworks, a folder for each;
+- ``graphs``: what a compiler makes of a model, as data;
+- ``core``: what knows no framework.
 """
 
 __version__ = "0.2.0"

@@ -1,1 +1,8 @@
-"""What a reader calls, a file a family, and the Comparison that a reader holds."""
+"""What a reader calls, a file a family, and what a reader holds afterwards.
+
+``comparing`` has ``compare`` and ``measure``: it checks their ``options``, finds the ways to run a
+model (``variants``) or to train it (``training``), and runs an ``experiment``. What comes of that
+is a ``comparison``, of which ``claims`` can be made; ``sweeping`` makes one for each size.
+``explaining`` has ``explain`` and ``graph``, ``diagnosis`` the doctor, and ``source_file`` reads
+what the command line compares. Saving and loading are in ``artifacts``.
+"""
