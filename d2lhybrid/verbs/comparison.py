@@ -14,6 +14,7 @@ from d2lhybrid.measuring.result import Result, Seconds
 from d2lhybrid.measuring.row import Rows
 from d2lhybrid.showing.advice import advice
 from d2lhybrid.showing.rows import rows_of
+from d2lhybrid.showing.text import comparison_page
 
 if TYPE_CHECKING:  # they load when a claim is made, or when a reader asks why
     from d2lhybrid.graphs.facts import Facts
@@ -109,13 +110,9 @@ class Comparison(Result, Measurements):
         return data | {"experiment": None}
 
     def __repr__(self) -> str:
-        from d2lhybrid.showing.text import comparison_page
-
         return str(comparison_page(self.rows))
 
     def _repr_html_(self) -> str:
-        from d2lhybrid.showing.text import comparison_page
-
         return comparison_page(self.rows).html()
 
     def _repr_mimebundle_(self, **_options: Any) -> dict[str, Any]:
