@@ -73,13 +73,7 @@ class Measurements(Mapping[str, Measurement]):
     @property
     def others(self) -> list[str]:
         """The variants: all labels except the baseline and the references."""
-        return [label for label in self if self.role(label) == "variant"]
-
-    def role(self, label: str) -> str:
-        """'baseline', 'reference' or 'variant'."""
-        if label == self.baseline:
-            return "baseline"
-        return "reference" if label in self.references else "variant"
+        return [label for label in self if label not in (self.baseline, *self.references)]
 
     @property
     def env(self) -> Environment:
@@ -148,7 +142,7 @@ class Measurements(Mapping[str, Measurement]):
         if self.processes:
             return [
                 statistics.median(process.log_ratios(label, metric, against))
-                for process in self.used_processes(label, against)
+                for process in self._used_processes(label, against)
             ]
         mine, its = self._pair(label, against)
         return its.log_ratios(mine, metric)
@@ -215,7 +209,7 @@ class Measurements(Mapping[str, Measurement]):
     def differs_between_processes(self, label: str, metric: str) -> bool:
         """Do the processes differ by more than their rounds do?"""
         return stats.differs_between_processes(
-            [process.log_ratios(label, metric) for process in self.used_processes(label)]
+            [process.log_ratios(label, metric) for process in self._used_processes(label)]
         )
 
     @written_as("verdict('compiled')", "verdict('compiled', metric='throughput')")
@@ -287,7 +281,7 @@ class Measurements(Mapping[str, Measurement]):
             _row = self[name]  # raises if it was left out
         return [each for each in self.processes if not each.is_busy(label, against)]
 
-    def used_processes(self, label: str, against: str | None = None) -> "list[Measurements]":
+    def _used_processes(self, label: str, against: str | None = None) -> "list[Measurements]":
         """The quiet processes, on which the ratio rests; all, if those are too few."""
         quiet = self._quiet_processes(label, against)
         return quiet if len(quiet) >= self._enough_processes else [*self.processes]

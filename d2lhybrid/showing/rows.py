@@ -55,12 +55,12 @@ def rows_of(
 
 
 def _row(c: Measurements, m: Measurement, facts: Mapping[str, Any]) -> Row:
-    role = c.role(m.label)
-    is_variant = role == "variant"
+    is_variant = m.label in c.others
+    role = "variant" if is_variant else "reference"
     is_built = is_variant and m.build_seconds is not None
     return Row(
         m.label,
-        role=role,
+        role="baseline" if m.label == c.baseline else role,
         deprecated=m.label in c.deprecated,
         other_runtime=m.label in c.other_runtimes,
         is_busy=c.is_busy(m.label),
@@ -98,7 +98,7 @@ def _times(c: Measurements, m: Measurement, metric: str) -> Times:
         "" if is_busy else in_each(c.log_ratios(m.label, metric)),
         spread,
         c.range_of_processes(m.label, metric),
-        len(c.used_processes(m.label)),
+        len(c.log_ratios(m.label)) if c.processes else 0,
         c.differs_between_processes(m.label, metric),
         nearer,
     )

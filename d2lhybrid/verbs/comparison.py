@@ -18,7 +18,6 @@ from d2lhybrid.showing.text import comparison_page
 
 if TYPE_CHECKING:  # they load when a claim is made, or when a reader asks why
     from d2lhybrid.graphs.facts import Facts
-    from d2lhybrid.measuring.claim import Claim
     from d2lhybrid.verbs.claims import Judgement
     from d2lhybrid.why.rules import Reason, Reasons
 
@@ -187,14 +186,10 @@ class Comparison(Result, Measurements):
             ArgumentError, UnknownLabelError: there is no such claim, metric or variant.
         """
         from d2lhybrid.measuring.claim import Claim
-
-        return self.judge(Claim(label, sense, at_least, against, metric))
-
-    def judge(self, claim: "Claim") -> "Judgement[Comparison]":
-        """What ``claim`` returns, of a claim that was already put into one object."""
         from d2lhybrid.verbs.claims import judge
 
-        return judge(self, claim, self.experiment.measure_on if self.experiment else None)
+        measure_on = self.experiment.measure_on if self.experiment else None
+        return judge(self, Claim(label, sense, at_least, against, metric), measure_on)
 
     @overload
     def why(self, label: str) -> "Reason": ...

@@ -18,7 +18,7 @@ from d2lhybrid.measuring.cold_start import TimerFunction
 from d2lhybrid.measuring.result import Result
 from d2lhybrid.measuring.row import Rows
 from d2lhybrid.showing.text import sweep_page
-from d2lhybrid.verbs.claims import Judgements
+from d2lhybrid.verbs.claims import Judgements, judge
 from d2lhybrid.verbs.comparing import compare
 from d2lhybrid.verbs.comparison import CLAIMS, MIME, Comparison, misclaimed
 from d2lhybrid.verbs.variants import Variants, variants
@@ -98,7 +98,7 @@ class Sweep(Result):
             known = ", ".join(map(str, self.sizes))
             raise ArgumentError(text.format(known=known, received=size))
         return Judgements(
-            comparison.judge(Claim(label, sense, at_least, against, metric, each))
+            judge(comparison, Claim(label, sense, at_least, against, metric, each), None)
             for each, comparison in zip(self.sizes, self.comparisons, strict=True)
             if size is None or each == size
         )
