@@ -1,6 +1,6 @@
 """What a comparison shows, as plain data: a row for each variant, and when it was measured.
 
-``Comparison.rows`` computes it once. The table, the plots, the sentences, the data frame and the
+``showing.rows`` computes it once. The table, the plots, the sentences, the data frame and the
 JSON for programs read rows and nothing else.
 """
 
@@ -23,27 +23,23 @@ FELT_CALLS = 10  # a cold start that is shorter than so many calls goes unnotice
 
 @dataclass(frozen=True)
 class Times:
-    """A variant by one metric: its time per call, and its ratio to the baseline with the verdict.
-
-    A ratio above 1 is faster; that of the baseline is 1. `interval` is that of the ratio, from 0 to
-    infinity if there are too few rounds for one. `spread` is the interval of the time itself, or
-    the range of the samples if they are too few. `in_each` is 'faster' or 'slower' if there are too
-    few rounds, or processes, for a verdict and each of them says that by a factor of two or more.
-    `range_of_processes` are the lowest and the highest ratio among so many `processes`, which may
-    differ by more than more rounds could narrow. `while_busy` is the end of the ratio that is
-    nearer to 1, if the verdict was given while the machine was busy: the ratio is at least that of
-    what is faster, and at most that of what is slower.
-    """
+    """A variant by one metric: its time per call, and its ratio to the baseline with the verdict."""
 
     seconds: float
-    ratio: float = 1.0
-    interval: tuple[float, float] = (1.0, 1.0)
+    ratio: float = 1.0  # above 1 is faster; that of the baseline is 1
+    interval: tuple[float, float] = (1.0, 1.0)  # of the ratio, from 0 to infinity if there is none
     verdict: str = "same"
+    # 'faster' or 'slower' if there are too few rounds, or processes, for a verdict and each of them
+    # says that by a factor of two or more.
     in_each: str = ""
+    # The interval of the time itself, or the range of the samples if they are too few for one.
     spread: tuple[float, float] | None = None
+    # The lowest and the highest ratio among so many processes.
     range_of_processes: tuple[float, float] | None = None
     processes: int = 0
-    differs_between_processes: bool = False
+    differs_between_processes: bool = False  # by more than more rounds could narrow?
+    # The end of the ratio that is nearer to 1, if the verdict was given while the machine was busy:
+    # the ratio is at least that of what is faster, and at most that of what is slower.
     while_busy: float | None = None
 
     @property
@@ -130,34 +126,26 @@ class Row(Costs):
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a comparison in its order, those that were not run at the end.
-
-    `metrics` are those that say something of their own. `processes` is the number of fresh ones; 0
-    if the rounds were taken in this process. In `disturbed_processes` of them, other programs held
-    a variant up too often. `confidence` is the lowest of the intervals'.
-    `warnings` are sentences about what may not be what the reader asks. `limit_needed` is the time
-    limit that enough rounds would have needed, None if there are enough. `circumstance` is a
-    sentence on how it was measured, if any, and `took` the seconds of all of it, None if unknown.
-    """
+    """The rows of a comparison in its order, those that were not run at the end."""
 
     rows: tuple[Row, ...]
-    metrics: tuple[str, ...]
-    rounds: int
-    disturbed_rounds: int
-    processes: int
-    disturbed_processes: int
-    confidence: float
-    noise_floor: float
-    margin: float
-    busy: bool
-    noisy: bool
-    stopped: str
-    limit_needed: float | None
+    metrics: tuple[str, ...]  # those that say something of their own
+    rounds: int  # of all processes
+    disturbed_rounds: int  # in which other programs held up at least one variant
+    processes: int  # the fresh ones; 0 if the rounds were taken in this process
+    disturbed_processes: int  # in which other programs held a variant up too often
+    confidence: float  # the lowest of the intervals'
+    noise_floor: float  # how far a ratio must be from 1 to count, as a fraction
+    margin: float  # what counts as the same, as a fraction
+    busy: bool  # did other programs leave a verdict undecided?
+    noisy: bool  # do times vary much by themselves?
+    stopped: str  # 'clear', 'limit' or 'interrupted'
+    limit_needed: float | None  # the time limit that enough rounds would have needed, in seconds
     seed: int
     env: Environment = field(hash=False)
-    warnings: tuple[str, ...] = ()
-    circumstance: str = ""
-    took: float | None = None
+    warnings: tuple[str, ...] = ()  # sentences about what may not be what the reader asks
+    circumstance: str = ""  # a sentence on how it was measured, if that isn't as usual
+    took: float | None = None  # seconds of all of it; None if unknown
 
     def __getitem__(self, index: int) -> Row:
         return self.rows[index]

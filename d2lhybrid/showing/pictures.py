@@ -1,4 +1,4 @@
-"""Results as pictures: which marks, steps, curves and bars ``display`` draws of rows."""
+"""Results as pictures: which marks, steps, and curves ``plot`` draws of rows."""
 
 from collections.abc import Sequence
 from typing import Any
