@@ -23,7 +23,7 @@ FELT_CALLS = 10  # a cold start that is shorter than so many calls goes unnotice
 
 @dataclass(frozen=True)
 class Times:
-    """A variant by one metric: its time per call, and its ratio to the baseline with the verdict."""
+    """A variant by one metric: its time per call, its ratio to the baseline, and the verdict."""
 
     seconds: float
     ratio: float = 1.0  # above 1 is faster; that of the baseline is 1

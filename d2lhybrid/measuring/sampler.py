@@ -1,12 +1,11 @@
 """One callable with its arguments: it is called, waited for, and timed.
 
 What a sample is depends on whether the callable is asynchronous: whether its work goes on when it
-has returned, which ``calibration.detect_async`` finds out. If not, a call is over when it returns, and a
-sample is the mean of several. If so, there are two true times: the *latency* of a call that is
-waited for (a sample is the median of several), and the *throughput*, time per call of a batch that
-is waited for once. What that wait costs cancels in the slope between two batches of different
-length (as Criterion fits one). The accelerator's own events give a third time,
-by the same slope.
+has returned, which ``calibration.detect_async`` finds out. If not, a call is over when it returns,
+and a sample is the mean of several. If so, there are two true times: the *latency* of a call that
+is waited for (a sample is the median of several), and the *throughput*, time per call of a batch
+that is waited for once. What that wait costs cancels in the slope between two batches of different
+length (as Criterion fits one). The accelerator's own events give a third time, by the same slope.
 """
 
 import statistics
