@@ -61,6 +61,7 @@ def variants(
     none does not compete with one that does.
     """
     require_options("torch.compile", options, ("dynamic", "backend", "mode"))
+    private.start_dynamo()
     written = _written(net, args, kwargs)
     net = export.clone_sharing_parameters(eager(net))
     unfit = _why_not_ahead(net)
