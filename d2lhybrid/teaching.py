@@ -14,7 +14,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from d2lhybrid.backends import to_host
+from d2lhybrid.backends.outputs import to_host
 from d2lhybrid.core import errors
 from d2lhybrid.core.i18n import gettext as _, listed, pad, sentences, set_language
 from d2lhybrid.core.output import quiet
@@ -26,7 +26,7 @@ from d2lhybrid.experiment.comparison import Comparison
 from d2lhybrid.experiment.guessed import Plain, in_words
 from d2lhybrid.experiment.revealed import Revealed, groups, picture, picture_in_words
 from d2lhybrid.experiment.shown import uncertain
-from d2lhybrid.timing import PeakMemory
+from d2lhybrid.memory import PeakMemory
 
 __all__ = [
     "PeakMemory",
