@@ -20,7 +20,7 @@ HEAVY = (
 FLOORS: tuple[tuple[set[str], ...], ...] = (
     ({"teaching"}, {"__main__", "source_file"}, {"errors"}),
     ({"artifacts"}, {"experiment", "why"}),
-    ({"timing", "explaining", "diagnosis"},),
+    ({"timing", "memory", "explaining", "diagnosis"},),
     ({"backends"},),
     ({"graphs"},),
     ({"display"},),
@@ -135,7 +135,7 @@ def test_waiting_loads_of_a_framework_only_what_waits(name):
     # Keras imports JAX, so that is waited for, too.
     folders = tuple(f"d2lhybrid.backends.{framework.name}." for framework in known())
     parts = {module.rpartition(".")[2] for module in loaded if module.startswith(folders)}
-    assert {"device"} <= parts <= {"device", "private", "compat"}
+    assert {"device"} <= parts <= {"device", "bindings", "private", "compat"}
     floors = ("d2lhybrid.graphs", "d2lhybrid.display", "d2lhybrid.experiment", "d2lhybrid.why")
     assert not {module for module in loaded if module.startswith(floors)}
 

@@ -14,8 +14,8 @@ from d2lhybrid.artifacts.manifest import Manifest
 from d2lhybrid.artifacts.proof import verify_in_subprocess
 from d2lhybrid.artifacts.store import Stored, not_a_path, read
 from d2lhybrid.artifacts.trusted import add_trusted
-from d2lhybrid.backends import to_host
 from d2lhybrid.backends.failures import wrap_call_errors
+from d2lhybrid.backends.outputs import to_host
 from d2lhybrid.backends.verb import verb
 from d2lhybrid.core import errors
 from d2lhybrid.core.arguments import BoundToProcess

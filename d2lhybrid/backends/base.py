@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 from d2lhybrid.backends.threads import NUMERICAL
 from d2lhybrid.core.errors import ArgumentError
-from d2lhybrid.core.i18n import gettext as _
 
 if TYPE_CHECKING:  # so that waiting for a device imports nothing that only other verbs need
     from d2lhybrid.backends.formats import Format, FormatsModule
@@ -91,6 +90,8 @@ class Framework:
 
     def lacks(self, what: str) -> ArgumentError:
         """The error to raise where d2lhybrid does not have this for the framework."""
+        from d2lhybrid.core.i18n import gettext as _  # no framework in use lacks its devices
+
         text = _("Expected a framework that {what} supports. Received: {framework}.")
         return ArgumentError(text.format(what=what, framework=self.display))
 

@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from d2lhybrid.backends import find_framework, loaded
+from d2lhybrid.backends import loaded
 from d2lhybrid.backends.base import Framework
+from d2lhybrid.backends.owners import find_framework
 from d2lhybrid.backends.variant import SelfTimed, TrainingStep
 from d2lhybrid.core import stats
 from d2lhybrid.core.arguments import Call

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import replace
 from typing import Any
 
-from d2lhybrid.backends import framework_of
 from d2lhybrid.backends.failures import wrap_call_errors
 from d2lhybrid.backends.mlp import references as reference_programs
+from d2lhybrid.backends.owners import framework_of
 from d2lhybrid.backends.variant import (
     Args,
     DeferredBuild,

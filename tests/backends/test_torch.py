@@ -12,7 +12,8 @@ import torch
 from models import torch_model
 
 from d2lhybrid import call, compare, explain, graph, synchronize, variants
-from d2lhybrid.backends import copy_outputs, known
+from d2lhybrid.backends import known
+from d2lhybrid.backends.outputs import copy_outputs
 from d2lhybrid.backends.torch import dynamo, export as programs
 from d2lhybrid.core import toolchain
 from d2lhybrid.core.compare_outputs import require_same
