@@ -21,7 +21,9 @@ from d2lhybrid.core.errors import UnknownFrameworkError
 
 # By name; None until the framework is asked for, so that who waits for one reads of no other.
 _records: dict[str, Framework | None] = {
-    module.name: None for module in pkgutil.iter_modules(__path__) if module.ispkg
+    module.name: None
+    for module in pkgutil.iter_modules(__path__)
+    if module.ispkg and module.name != "defaults"
 }
 
 

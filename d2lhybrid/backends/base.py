@@ -177,4 +177,4 @@ class Framework:
             return import_module(f"{self.folder}.{part}")
         if not has_defaults:
             raise self.lacks(part)
-        return import_module("d2lhybrid.backends.defaults")
+        return import_module(f"d2lhybrid.backends.defaults.{part}")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from d2lhybrid.backends import loaded
-from d2lhybrid.backends.variant import Args, Function, Kwargs
+from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.errors import CallFailedError, D2LHybridError, first_line
 from d2lhybrid.core.i18n import gettext as _, sentences
 from d2lhybrid.core.output import silent

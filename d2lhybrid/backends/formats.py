@@ -15,8 +15,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 
 from d2lhybrid.backends.protocol import DeviceModule, ModelsModule
-from d2lhybrid.backends.variant import Args, Kwargs
-from d2lhybrid.core.arguments import BY_POSITION, parameters_of
+from d2lhybrid.core.arguments import BY_POSITION, Args, Kwargs, parameters_of
 from d2lhybrid.core.errors import ArgumentError, SaveError
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.i18n import gettext as _

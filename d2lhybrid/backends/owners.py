@@ -1,12 +1,11 @@
 """Whose is this? The framework that a model, a tensor or a structure of them belongs to."""
 
-from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
 from d2lhybrid.backends import known, loaded
 from d2lhybrid.backends.base import Framework
-from d2lhybrid.core.arguments import FORWARD
+from d2lhybrid.core.arguments import FORWARD, Args, Kwargs
 from d2lhybrid.core.errors import UnknownFrameworkError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import leaves
@@ -39,9 +38,7 @@ def unknown_framework(*things: Any) -> UnknownFrameworkError:
     return UnknownFrameworkError(text.format(frameworks=frameworks, kinds=received))
 
 
-def framework_of_call(
-    function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-) -> Framework | None:
+def framework_of_call(function: Any, args: Args, kwargs: Kwargs) -> Framework | None:
     """The framework of a function, of its arguments, or of what is compiled in the function."""
     framework = find_framework(function, args, kwargs)
     if framework is None and callable(function):

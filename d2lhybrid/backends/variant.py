@@ -12,13 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from d2lhybrid.core.arguments import Call
+from d2lhybrid.core.arguments import Call, Function
 from d2lhybrid.core.i18n import noop as N_
 from d2lhybrid.core.output import silent
-
-Function = Callable[..., Any]
-Args = tuple[Any, ...]
-Kwargs = dict[str, Any]
 
 
 class Folder:

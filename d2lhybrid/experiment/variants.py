@@ -8,10 +8,7 @@ from d2lhybrid.backends.failures import wrap_call_errors
 from d2lhybrid.backends.mlp import references as reference_programs
 from d2lhybrid.backends.owners import framework_of
 from d2lhybrid.backends.variant import (
-    Args,
     DeferredBuild,
-    Function,
-    Kwargs,
     Origin,
     Role,
     Variant,
@@ -19,7 +16,7 @@ from d2lhybrid.backends.variant import (
     variant_of,
 )
 from d2lhybrid.backends.verb import verb
-from d2lhybrid.core.arguments import Call, name_of, unknown_label
+from d2lhybrid.core.arguments import Args, Call, Function, Kwargs, name_of, unknown_label
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.usage import kind_of, not_a_model, written_as

@@ -22,8 +22,7 @@ from d2lhybrid.backends.jax.modules import (
 )
 from d2lhybrid.backends.jax.stages import stages_of
 from d2lhybrid.backends.state import kept_attributes
-from d2lhybrid.backends.variant import Args, Kwargs
-from d2lhybrid.core.arguments import name_of
+from d2lhybrid.core.arguments import Args, Kwargs, name_of
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.graphs.explanation import Explanation, Finding, MissingNames, Recording
 from d2lhybrid.graphs.graph import Graph

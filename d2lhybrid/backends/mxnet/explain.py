@@ -13,8 +13,7 @@ from d2lhybrid.backends.mxnet import modules
 from d2lhybrid.backends.mxnet.stages import VERSION, RecordedBlock, graphs_of
 from d2lhybrid.backends.mxnet.variants import PLAIN_BLOCK
 from d2lhybrid.backends.mxnet.why import Call, graphs_put_back
-from d2lhybrid.backends.variant import Args, Kwargs
-from d2lhybrid.core.arguments import name_of
+from d2lhybrid.core.arguments import Args, Kwargs, name_of
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.graphs.explanation import Explanation, Finding, Recording, nothing_compiled
 from d2lhybrid.graphs.graph import Graph

@@ -5,7 +5,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from d2lhybrid.backends import defaults
+from d2lhybrid.backends.defaults import device as defaults
 from d2lhybrid.backends.tensorflow import private
 from d2lhybrid.backends.threads import threads_set
 from d2lhybrid.backends.tracing import tracing_text

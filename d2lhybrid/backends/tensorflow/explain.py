@@ -27,8 +27,7 @@ from d2lhybrid.backends.tensorflow.stages import (
     stages_by_grappler,
     stages_by_xla,
 )
-from d2lhybrid.backends.variant import Args, Kwargs
-from d2lhybrid.core.arguments import name_of
+from d2lhybrid.core.arguments import Args, Kwargs, name_of
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.graphs import hlo
 from d2lhybrid.graphs.explanation import (

@@ -11,7 +11,8 @@ import torch
 from d2lhybrid.backends import get
 from d2lhybrid.backends.torch import device, private
 from d2lhybrid.backends.torch.export import compiled
-from d2lhybrid.backends.variant import DeferredBuild, Function
+from d2lhybrid.backends.variant import DeferredBuild
+from d2lhybrid.core.arguments import Function
 from d2lhybrid.core.environment import variable_set
 from d2lhybrid.core.output import silent
 

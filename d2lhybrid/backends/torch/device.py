@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from d2lhybrid.backends import defaults
+from d2lhybrid.backends.defaults import device as defaults
 from d2lhybrid.backends.torch.bindings import constant, cuda_context, is_tracing, left_alone
 from d2lhybrid.backends.tracing import tracing_text
 from d2lhybrid.core.errors import TracingError

@@ -14,8 +14,7 @@ from d2lhybrid.backends.torch.export import eager, run_parts_with, run_with
 from d2lhybrid.backends.torch.parts import compiled_in, is_compiled
 from d2lhybrid.backends.torch.private import compiled_wrapper
 from d2lhybrid.backends.torch.stages import graph_of
-from d2lhybrid.backends.variant import Args, Function, Kwargs
-from d2lhybrid.core.arguments import name_of
+from d2lhybrid.core.arguments import Args, Function, Kwargs, name_of
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.graphs.explanation import (
     Explanation,

@@ -22,8 +22,7 @@ from d2lhybrid.backends.torch import private
 from d2lhybrid.backends.torch.dynamo import compiling_with
 from d2lhybrid.backends.torch.models import evaluating
 from d2lhybrid.backends.torch.private import APART, is_compiled_in_place, original
-from d2lhybrid.backends.variant import Args, Function, Kwargs
-from d2lhybrid.core.arguments import name_of
+from d2lhybrid.core.arguments import Args, Function, Kwargs, name_of
 from d2lhybrid.core.errors import SaveError, UnsupportedArtifactError, brief
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.output import silent

@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
-from d2lhybrid.backends import defaults
 from d2lhybrid.backends.cautions import in_training_mode
+from d2lhybrid.backends.defaults import models as defaults
 from d2lhybrid.backends.torch.parts import trained_layers
-from d2lhybrid.backends.variant import Args, Function, Kwargs
+from d2lhybrid.core.arguments import Args, Function, Kwargs
 
 donates = defaults.donates
 

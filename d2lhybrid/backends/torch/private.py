@@ -17,8 +17,7 @@ from typing import Any
 
 import torch
 
-from d2lhybrid.backends.variant import Function
-from d2lhybrid.core.arguments import name_of
+from d2lhybrid.core.arguments import Function, name_of
 from d2lhybrid.core.errors import CallFailedError, first_line
 from d2lhybrid.core.i18n import gettext as _
 

@@ -10,15 +10,8 @@ from d2lhybrid.backends.torch import private
 from d2lhybrid.backends.torch.compiler import INDUCTOR
 from d2lhybrid.backends.torch.export import compiled, no_inductor
 from d2lhybrid.backends.torch.parts import dropping_layers
-from d2lhybrid.backends.variant import (
-    Args,
-    DeferredBuild,
-    Function,
-    Kwargs,
-    TrainingStep,
-    Variant,
-    VariantsByName,
-)
+from d2lhybrid.backends.variant import DeferredBuild, TrainingStep, Variant, VariantsByName
+from d2lhybrid.core.arguments import Args, Function, Kwargs
 
 _STEP = """def step():
     optimizer.zero_grad()

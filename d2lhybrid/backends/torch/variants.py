@@ -16,15 +16,13 @@ from d2lhybrid.backends.torch.compiler import INDUCTOR
 from d2lhybrid.backends.torch.export import compiled, eager, no_inductor
 from d2lhybrid.backends.variant import (
     NOTHING_COMPILED,
-    Args,
     DeferredBuild,
-    Function,
-    Kwargs,
     Variant,
     VariantsByName,
     WithCompilerNote,
 )
 from d2lhybrid.backends.written import passed, positional
+from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.i18n import noop as N_
 
 _ACTIVATIONS = {nn.ReLU: "relu", nn.Sigmoid: "sigmoid", nn.Tanh: "tanh"}
