@@ -8,7 +8,6 @@ of einops, and that a backend is modules of the same names that of Keras.
 
 from __future__ import annotations
 
-import os
 import pkgutil
 import sys
 from collections.abc import Iterator
@@ -17,7 +16,6 @@ from importlib import import_module
 from typing import Any
 
 from d2lhybrid.backends.base import Framework
-from d2lhybrid.core.errors import UnknownFrameworkError
 
 # By name; None until the framework is asked for, so that who waits for one reads of no other.
 _records: dict[str, Framework | None] = {
@@ -70,21 +68,10 @@ def get(name: str) -> Framework:
         UnknownFrameworkError: there is none of that name.
     """
     if not isinstance(name, str) or name not in _records:
-        raise _unknown_name(name)
+        from d2lhybrid.backends.unknown import unknown_name  # and the catalogs, for an error alone
+
+        raise unknown_name(name, known())
     return _record(name)
-
-
-def _unknown_name(name: Any) -> UnknownFrameworkError:
-    from d2lhybrid.core.arguments import nearest, write_nearest
-    from d2lhybrid.core.i18n import gettext as _
-    from d2lhybrid.core.usage import kind_of
-
-    text = _("Expected one of the frameworks {frameworks}. Received: {received}.")
-    by_display = {framework.display: framework.name for framework in known()}
-    names = [*by_display.values()]
-    message = text.format(frameworks=", ".join(map(repr, names)), received=kind_of(name))
-    near = nearest(name, [*names, *by_display]) if isinstance(name, str) else ""
-    return UnknownFrameworkError(message + write_nearest(by_display.get(near, near), names))
 
 
 def loaded() -> tuple[Framework, ...]:
@@ -106,12 +93,3 @@ def _is_whole(module: Any) -> bool:
 def is_used(framework: Framework) -> bool:
     """Has it computed in this process? Another may only import it; True if it doesn't tell."""
     return framework.device.is_started() is not False
-
-
-def environment(**more: str) -> dict[str, str]:
-    """The variables of this process for one that it starts, with `more` where there are no such.
-
-    Those of the frameworks are among them, so that none of them takes a GPU's memory beforehand.
-    """
-    ours = {key: value for one in known() for key, value in one.environment.items()}
-    return {**ours, **more, **os.environ}
