@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from d2lhybrid.backends import loaded
-from d2lhybrid.backends.failures import is_users
 from d2lhybrid.backends.forks import require_threads
 from d2lhybrid.backends.owners import find_framework
 from d2lhybrid.backends.variant import models_of
 from d2lhybrid.core.arguments import FORWARD, name_of
 from d2lhybrid.core.closures import named_in
+from d2lhybrid.core.user_code import is_users
 
 _CONTAINERS = (OrderedDict, dict, list, tuple, set, deque)
 

@@ -14,10 +14,10 @@ from time import monotonic, perf_counter
 from typing import TypeVar
 
 from d2lhybrid.backends.base import Framework
-from d2lhybrid.backends.failures import is_users
 from d2lhybrid.backends.owners import framework_of_call
 from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.core.output import quiet, silent
+from d2lhybrid.core.user_code import is_users
 from d2lhybrid.display.progress import show_status
 from d2lhybrid.experiment.rows import Row, Rows
 from d2lhybrid.experiment.sampler import Sampler

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from d2lhybrid.backends.failures import is_users
+from d2lhybrid.core.user_code import is_users
 from d2lhybrid.graphs.explanation import Finding
 from d2lhybrid.graphs.program import Program
 

@@ -8,7 +8,7 @@ from typing import Any
 import mxnet as mx
 from mxnet import gluon
 
-from d2lhybrid.backends.failures import from_error, quiet, require_runs
+from d2lhybrid.backends.failures import quiet, require_runs
 from d2lhybrid.backends.mxnet import modules
 from d2lhybrid.backends.mxnet.stages import VERSION, RecordedBlock, graphs_of
 from d2lhybrid.backends.mxnet.variants import PLAIN_BLOCK
@@ -50,7 +50,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         compilations,
         graph_count=len(recorded),
         fallbacks=tuple(in_python),
-        unsupported=(from_error(refusal),) if refusal else (),
+        unsupported=(Finding.of(refusal),) if refusal else (),
         notes=notes,
         recording=Recording(partial(graphs_of, recorded)),
     )

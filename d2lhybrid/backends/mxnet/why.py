@@ -14,7 +14,6 @@ import mxnet as mx
 from mxnet.gluon import Block, HybridBlock
 
 from d2lhybrid.backends.defaults import why as defaults
-from d2lhybrid.backends.failures import last_user_frame
 from d2lhybrid.backends.hooks import hooked
 from d2lhybrid.backends.mxnet import modules
 from d2lhybrid.backends.mxnet.device import semantics
@@ -23,6 +22,7 @@ from d2lhybrid.backends.mxnet.variants import PLAIN_BLOCK
 from d2lhybrid.backends.overhead import least_until
 from d2lhybrid.core.arguments import Args, Function, Kwargs, name_of
 from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.user_code import last_user_frame
 from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
 
 eager_operations = defaults.eager_operations

@@ -9,7 +9,7 @@ import torch
 
 from d2lhybrid.backends.cautions import in_training_mode
 from d2lhybrid.backends.defaults import models as defaults
-from d2lhybrid.backends.torch.parts import trained_layers
+from d2lhybrid.backends.torch.layers import trained_layers
 from d2lhybrid.core.arguments import Args, Function, Kwargs
 
 donates = defaults.donates

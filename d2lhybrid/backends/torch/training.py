@@ -9,7 +9,7 @@ from d2lhybrid.backends.copies import copied
 from d2lhybrid.backends.torch import private
 from d2lhybrid.backends.torch.compiler import INDUCTOR
 from d2lhybrid.backends.torch.export import compiled, no_inductor
-from d2lhybrid.backends.torch.parts import dropping_layers
+from d2lhybrid.backends.torch.layers import dropping_layers
 from d2lhybrid.backends.variant import DeferredBuild, TrainingStep, Variant, VariantsByName
 from d2lhybrid.core.arguments import Args, Function, Kwargs
 
