@@ -25,7 +25,6 @@ from d2lhybrid.core.i18n import count, gettext as _, listed, noop as N_, pgettex
 from d2lhybrid.core.pytree import leaves
 from d2lhybrid.core.toolchain import missing
 from d2lhybrid.core.usage import written_as
-from d2lhybrid.display.table import Column, Table
 
 ANSWERS = {"proved": N_("proved"), "failed": N_("failed"), "not run": N_("not run")}
 
@@ -346,6 +345,8 @@ def _load(stored: Stored, trusted: bool) -> LoadedModel:
 
 def _table(path: Path, rows: Sequence[tuple[str, str]]) -> str:
     """The path, and below it the rows in two columns."""
+    from d2lhybrid.display.table import Column, Table  # what is not printed needs no table
+
     indented = [[f"  {label}", text] for label, text in rows]
     name = str(path)  # escaped where a terminal would obey it or break the line
     title = name if name.isprintable() else repr(name)

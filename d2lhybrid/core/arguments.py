@@ -1,5 +1,6 @@
 """A call with its arguments, and the names of what is called: ``call(net, x, mask=m)``."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -36,8 +37,17 @@ class BoundToProcess:
         raise ArgumentError(text)
 
 
+class RunsModels(ABC):
+    """What runs models when it is called, and says which."""
+
+    @property
+    @abstractmethod
+    def models(self) -> list[Any]:
+        """The models, or what else is called in its place."""
+
+
 @dataclass(frozen=True)
-class Call:
+class Call(RunsModels):
     """What is called, and with which arguments; ``call`` makes one."""
 
     function: Any
@@ -49,6 +59,10 @@ class Call:
         """What is called, with arguments: those of ``call(net, ...)`` first, if it is one."""
         given = function if isinstance(function, Call) else cls(function, (), {})
         return given.with_more(args, {})
+
+    @property
+    def models(self) -> list[Any]:
+        return [self.function]
 
     def with_more(self, args: Args, kwargs: Mapping[str, Any]) -> "Call":
         """The call with more arguments, after those that it already has."""

@@ -21,7 +21,7 @@ from d2lhybrid.backends.jax.modules import (
     traced,
 )
 from d2lhybrid.backends.jax.stages import stages_of
-from d2lhybrid.backends.state import kept_attributes
+from d2lhybrid.backends.traces import kept_attributes
 from d2lhybrid.core.arguments import Args, Kwargs, name_of
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.user_code import last_user_frame

@@ -8,7 +8,6 @@ from typing import Any
 import tensorflow as tf
 
 from d2lhybrid.backends.failures import quiet, require_runs
-from d2lhybrid.backends.state import kept_attributes, leaving_attributes
 from d2lhybrid.backends.tensorflow import modules, private
 from d2lhybrid.backends.tensorflow.modules import (
     compiled_in,
@@ -27,6 +26,7 @@ from d2lhybrid.backends.tensorflow.stages import (
     stages_by_grappler,
     stages_by_xla,
 )
+from d2lhybrid.backends.traces import kept_attributes, leaving_attributes
 from d2lhybrid.core.arguments import Args, Kwargs, name_of
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.user_code import last_user_frame
