@@ -1,18 +1,13 @@
-"""Timers that wait for the devices, ``Benchmark`` and ``Timer``, and peak memory."""
+"""Timers that wait for the devices: ``Benchmark`` and ``Timer``."""
 
-import gc
 from contextlib import nullcontext, suppress
 from itertools import accumulate
-from pathlib import Path
 from threading import Lock
 from time import perf_counter
 from typing import Any, Self
 
 from d2lhybrid.backends import loaded
 from d2lhybrid.core.errors import ArgumentError
-from d2lhybrid.core.i18n import gettext as _
-
-_PROCESS = Path("/proc/self")
 
 
 def synchronize() -> None:
@@ -71,6 +66,8 @@ class Timer:
     def avg(self) -> float:
         """The mean of the recorded seconds; raises ArgumentError if there are none."""
         if not self.times:
+            from d2lhybrid.core.i18n import gettext as _  # nobody else here needs a catalog
+
             text = _("Expected a recorded time. Received: none. Call {stop} first.")
             raise ArgumentError(text.format(stop="timer.stop()"))
         return sum(self.times) / len(self.times)
@@ -112,7 +109,7 @@ class Benchmark:
     def __enter__(self) -> "Benchmark":
         synchronize()
         if not Benchmark._open:
-            _reset_peaks()
+            reset_device_peaks()
         self._clocks = [framework.device.start_clock() for framework in loaded()]
         with Benchmark._lock:  # last, for what raises before it has opened nothing
             Benchmark._open += 1
@@ -132,53 +129,17 @@ class Benchmark:
                 Benchmark._open -= 1
             print(f"{self.description}: {self.seconds:.4f} sec")
         if not Benchmark._open:
-            peaks = _peaks()
+            peaks = device_peaks()
             self.peak_bytes = sum(peaks.values()) if peaks else None
 
 
-class PeakMemory:
-    """How far memory rose above its level at creation, on the devices and in the process.
-
-    On devices, by the framework's own records. In the process, by Linux's record of the peak
-    resident memory, which is reset; other systems don't report it. If a framework reuses memory
-    that it kept, nothing rises, so the result is the least that was needed.
-    """
-
-    def __init__(self) -> None:
-        import psutil
-
-        synchronize()
-        gc.collect()
-        with suppress(AttributeError, OSError):  # of another C library than glibc
-            psutil.heap_trim()  # what was freed goes back to the system
-        self._before: int | None = None
-        with suppress(OSError):
-            (_PROCESS / "clear_refs").write_text("5", encoding="ascii")  # resets the peak
-            self._before = psutil.Process().memory_info().rss
-        _reset_peaks()
-        self._devices = _peaks()
-
-    def host_bytes(self) -> int | None:
-        """How far the process's memory rose; None if the system doesn't report it."""
-        if self._before is None:
-            return None
-        status = (_PROCESS / "status").read_text(encoding="ascii", errors="replace")
-        kilobytes = int(status.partition("VmHWM:")[2].split()[0])
-        return max(0, 1024 * kilobytes - self._before)
-
-    def device_bytes(self) -> int | None:
-        """How far the memory of all devices rose; None if no framework reports it."""
-        synchronize()
-        rises = [peak - self._devices.get(name, 0) for name, peak in _peaks().items()]
-        return sum(rises) if rises else None
-
-
-def _reset_peaks() -> None:
+def reset_device_peaks() -> None:
+    """Begin a new record of the devices' peak memory, in every framework."""
     for framework in loaded():
         framework.device.reset_peak_memory()
 
 
-def _peaks() -> dict[str, int]:
+def device_peaks() -> dict[str, int]:
     """The most memory that each framework has used on its devices, if it reports it."""
     peaks = {framework.name: framework.device.peak_memory_bytes() for framework in loaded()}
     return {name: peak for name, peak in peaks.items() if peak is not None}

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from d2lhybrid import compare
-from d2lhybrid.timing import PeakMemory
+from d2lhybrid.memory import PeakMemory
 from recording.chapter_networks import Case, Jax, PyTorch
 from recording.part import PartFile
 from recording.recordings import Measured, Row

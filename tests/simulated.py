@@ -17,7 +17,7 @@ REAL = ("test_real", "test_provenance")  # the modules of tests that ask the rea
 def no_frameworks(monkeypatch, request):
     """On a simulated machine, no real framework is waited for, whatever other tests imported."""
     if request.module.__name__ not in REAL:
-        monkeypatch.setattr(backends, "known", lambda: ())
+        monkeypatch.setattr(backends, "_records", {})
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def on_a_gpu(monkeypatch, no_frameworks):
         machine = Machine(seed)
         gpu = Gpu(machine, **costs)
         monkeypatch.setitem(sys.modules, "gpu", toy)
-        monkeypatch.setattr(backends, "known", lambda: (gpu.framework,))
+        monkeypatch.setattr(backends, "_records", {"gpu": gpu.framework})
         return machine, gpu
 
     return make
@@ -39,7 +39,7 @@ def compiler(monkeypatch, no_frameworks):
     """A framework that compiles, with a machine of its own; there is no other framework."""
     compiler = Compiler(Machine())
     monkeypatch.setitem(sys.modules, "compiler", toy)
-    monkeypatch.setattr(backends, "known", lambda: (compiler.framework,))
+    monkeypatch.setattr(backends, "_records", {"compiler": compiler.framework})
     return compiler
 
 

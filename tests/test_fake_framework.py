@@ -14,8 +14,10 @@ from toy import FRAMEWORK, Affine, Array, Descent
 
 import d2lhybrid
 from d2lhybrid import backends, call
-from d2lhybrid.backends import defaults
+from d2lhybrid.artifacts.formats import format_of
 from d2lhybrid.backends.base import Framework
+from d2lhybrid.backends.defaults import compiler, travel, why
+from d2lhybrid.backends.owners import framework_of
 from d2lhybrid.errors import ArgumentError, D2LHybridError
 from d2lhybrid.graphs.explanation import Explanation, Finding
 
@@ -33,11 +35,11 @@ def model(toy):
 
 def test_measure_waits_for_it_and_the_report_says_its_name(toy, model, monkeypatch):
     pair = make_dataclass("Pair", "x")(model[1])
-    assert backends.framework_of([{"a": model[1]}]) is backends.get("toy") is toy
-    assert backends.framework_of(pair) is toy
+    assert framework_of([{"a": model[1]}]) is backends.get("toy") is toy
+    assert framework_of(pair) is toy
     tree = make_dataclass("Tree", ["root"], namespace={"__module__": "toy"})(None)
     tree.root = tree
-    assert backends.framework_of(tree) is toy
+    assert framework_of(tree) is toy
     waited = []
     monkeypatch.setattr(toy.device, "wait_for", waited.append)
     text = str(d2lhybrid.measure(*model, time_limit=0.1))
@@ -178,10 +180,10 @@ class Compiler:
 
     def __init__(self, toy, monkeypatch, model, compiles):
         self.model, self.compiles, self.calls, self.programs = model, compiles, 0, 0
-        compiler = {"programs_compiled": lambda: self.programs}
-        why = {"compiled_again": self.compiled_again, "apart": lambda *call: nullcontext()}
-        for name, functions in {"compiler": compiler, "why": why}.items():
-            monkeypatch.setattr(toy, name, SimpleNamespace(**{**vars(defaults), **functions}))
+        counts = {"programs_compiled": lambda: self.programs}
+        answers = {"compiled_again": self.compiled_again, "apart": lambda *call: nullcontext()}
+        monkeypatch.setattr(toy, "compiler", SimpleNamespace(**{**vars(compiler), **counts}))
+        monkeypatch.setattr(toy, "why", SimpleNamespace(**{**vars(why), **answers}))
         self.call = lambda x: self.called(x)
 
     def called(self, x):
@@ -255,5 +257,5 @@ def test_what_a_framework_lacks_is_said():
             getattr(bare, verb)
     saves = pytest.raises(ArgumentError, match=r"that save supports\. Received: Bare")
     with backends.registered(bare), saves:
-        backends.format_of("bare", "")
-    assert bare.compiler is bare.travel is bare.why is defaults
+        format_of("bare", "")
+    assert (bare.compiler, bare.travel, bare.why) == (compiler, travel, why)

@@ -1,6 +1,8 @@
 """Who imports whom, read from the source: imports go down the floors, and never in a circle."""
 
 import ast
+import io
+import tokenize
 from graphlib import TopologicalSorter
 from importlib import import_module
 from pathlib import Path
@@ -24,7 +26,7 @@ FLOORS: tuple[tuple[set[str], ...], ...] = (
     ({"showing"},),
     ({"why"},),
     ({"artifacts"}, {"measuring"}),
-    ({"timing"},),
+    ({"timing", "memory"},),
     ({"backends"},),
     ({"graphs"},),
     ({"core"},),
@@ -47,6 +49,11 @@ def module_name(path: Path) -> str:
 SOURCES = {
     path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))
 }
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+NO_CODE = (
+    *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE),
+    *(tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER),
+)
 MODULES = {module_name(path) for path in SOURCES}
 
 
@@ -138,9 +145,53 @@ def test_waiting_loads_of_a_framework_only_what_waits(name):
     # Keras imports JAX, so that is waited for, too.
     folders = tuple(f"d2lhybrid.backends.{framework.name}." for framework in known())
     parts = {module.rpartition(".")[2] for module in loaded if module.startswith(folders)}
-    assert {"device"} <= parts <= {"device", "private", "compat"}
+    assert {"device"} <= parts <= {"device", "bindings", "private", "compat"}
     floors = ("d2lhybrid.graphs", "d2lhybrid.showing", "d2lhybrid.measuring", "d2lhybrid.why")
     assert not {module for module in loaded if module.startswith(floors)}
+
+
+TIMES = """
+from d2lhybrid import Benchmark, Timer
+with Benchmark():
+    torch.ones(2) + 1
+Timer().stop()
+"""
+SAVES = """
+from d2lhybrid import load, save
+net, x = torch.nn.Linear(2, 2), torch.ones(1, 2)
+save(net, "linear", x)
+load("linear")(x)
+"""
+
+
+# What a program does, and the folders and modules of the package that it may load.
+@pytest.mark.parametrize(
+    ("program", "rooms"),
+    [
+        (TIMES, {"timing", "backends", "core"}),
+        (SAVES, {"artifacts", "backends", "core"}),
+    ],
+    ids=["uses Benchmark and Timer", "saves and loads a PyTorch model"],
+)
+def test_a_program_loads_what_it_uses(program, rooms, tmp_path, request):
+    listed = "import sys\nprint(*(name for name in sys.modules if name.startswith('d2lhybrid.')))"
+    printed = python("-c", f"import torch\n{program}\n{listed}", cwd=tmp_path).stdout
+    modules = MODULES & {"d2lhybrid", *printed.splitlines()[-1].split()}
+    lines = sum(lines_of_code(path) for path in SOURCES if module_name(path) in modules)
+    print(f"| {request.node.callspec.id} | {len(modules)} modules | {lines} lines |")
+    assert {name.split(".")[1] for name in modules - {"d2lhybrid"}} <= rooms
+
+
+def lines_of_code(path: Path) -> int:
+    """Without empty lines, comments and docstrings."""
+    code = set()
+    for token in tokenize.generate_tokens(io.StringIO(path.read_text(encoding="utf-8")).readline):
+        if token.type not in NO_CODE:
+            code |= {*range(token.start[0], token.end[0] + 1)}
+    for node in ast.walk(SOURCES[path]):
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node) is not None:
+            code -= {*range(node.body[0].lineno, node.body[0].end_lineno + 1)}
+    return len(code)
 
 
 @pytest.mark.parametrize("module", ["d2lhybrid", "d2lhybrid.teaching", "d2lhybrid.errors"])

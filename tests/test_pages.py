@@ -66,7 +66,7 @@ IN_PROSE = re.findall(rf"`((?:comparison\.|{VERBS})[^`]+)`", README)
 
 # What the reader has in the notebook before: a network, its input, and that input in NumPy.
 BEFORE = """
-from d2lhybrid.backends import to_host
+from d2lhybrid.backends.outputs import to_host
 from models import {name}_model
 net, x = {name}_model()
 x_numpy = to_host(x).array

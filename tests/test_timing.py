@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from fake import Gpu, Machine
 
-from d2lhybrid import timing
+from d2lhybrid import memory, timing
 from d2lhybrid.core import i18n
-from d2lhybrid.timing import Benchmark, PeakMemory, Timer
+from d2lhybrid.teaching import PeakMemory
+from d2lhybrid.timing import Benchmark, Timer
 
 MIB = 2**20
 
@@ -146,7 +147,7 @@ def test_devices_rise_by_what_their_frameworks_say(clock, monkeypatch, peaks, ri
     for at, one in enumerate(recorders):
         one.framework.name = str(at)
     monkeypatch.setattr(timing, "loaded", lambda: [one.framework for one in recorders])
-    monkeypatch.setattr(timing, "_PROCESS", Path("/none"))
+    monkeypatch.setattr(memory, "_PROCESS", Path("/none"))
     peak = PeakMemory()
     assert (peak.device_bytes(), peak.host_bytes()) == (rise, None)
     assert all(one.calls == ["wait", "reset", "wait"] for one in recorders)

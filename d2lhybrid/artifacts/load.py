@@ -14,8 +14,8 @@ from d2lhybrid.artifacts.manifest import Manifest
 from d2lhybrid.artifacts.proof import verify_in_subprocess
 from d2lhybrid.artifacts.store import Stored, not_a_path, read
 from d2lhybrid.artifacts.trusted import add_trusted
-from d2lhybrid.backends import to_host
 from d2lhybrid.backends.failures import wrap_call_errors
+from d2lhybrid.backends.outputs import to_host
 from d2lhybrid.backends.verb import verb
 from d2lhybrid.core import errors
 from d2lhybrid.core.arguments import BoundToProcess
@@ -23,7 +23,6 @@ from d2lhybrid.core.compare_outputs import mismatch
 from d2lhybrid.core.host_array import dtype_and_shape
 from d2lhybrid.core.i18n import count, gettext as _, listed, noop as N_, pgettext, sentences
 from d2lhybrid.core.pytree import leaves
-from d2lhybrid.core.table import Column, Table
 from d2lhybrid.core.toolchain import missing
 from d2lhybrid.core.usage import written_as
 
@@ -346,6 +345,8 @@ def _load(stored: Stored, trusted: bool) -> LoadedModel:
 
 def _table(path: Path, rows: Sequence[tuple[str, str]]) -> str:
     """The path, and below it the rows in two columns."""
+    from d2lhybrid.core.table import Column, Table  # what is not printed needs no table
+
     indented = [[f"  {label}", text] for label, text in rows]
     name = str(path)  # escaped where a terminal would obey it or break the line
     title = name if name.isprintable() else repr(name)

@@ -24,7 +24,7 @@ from platformdirs import user_cache_path
 from d2lhybrid.artifacts.manifest import Dtype, Manifest
 from d2lhybrid.artifacts.permissions import explain_unwritable
 from d2lhybrid.artifacts.store import Stored, not_a_path, read
-from d2lhybrid.backends import environment
+from d2lhybrid.backends.environment import environment
 from d2lhybrid.backends.formats import NativeProgram
 from d2lhybrid.backends.verb import verb
 from d2lhybrid.core import errors

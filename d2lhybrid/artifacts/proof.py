@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.backends import environment
+from d2lhybrid.backends.environment import environment
 from d2lhybrid.core.errors import SaveError
 from d2lhybrid.core.i18n import general, gettext as _, language
 from d2lhybrid.core.subprocesses import run_python, status

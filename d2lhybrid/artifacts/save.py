@@ -13,16 +13,18 @@ from typing import Any, cast, get_args
 import msgspec
 
 from d2lhybrid.artifacts.examples import RecordedCall, write_examples
+from d2lhybrid.artifacts.formats import format_of
 from d2lhybrid.artifacts.integrity import file_entries
 from d2lhybrid.artifacts.load import Inspection, inspect
 from d2lhybrid.artifacts.manifest import MANIFEST, VERSION, Dtype, Manifest, TensorSpec, parse
 from d2lhybrid.artifacts.proof import verify_in_subprocess
 from d2lhybrid.artifacts.store import read, replacing
 from d2lhybrid.artifacts.trusted import add_trusted
-from d2lhybrid.backends import copy_outputs, format_of, framework_of
 from d2lhybrid.backends.base import Framework
 from d2lhybrid.backends.failures import wrap_call_errors
 from d2lhybrid.backends.formats import DynamicDims, ExampleCall, Format, Option, Options
+from d2lhybrid.backends.outputs import copy_outputs
+from d2lhybrid.backends.owners import framework_of
 from d2lhybrid.backends.verb import verb
 from d2lhybrid.core.arguments import Call, name_of
 from d2lhybrid.core.compare_outputs import mismatch

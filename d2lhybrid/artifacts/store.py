@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from d2lhybrid.artifacts.examples import load_examples
+from d2lhybrid.artifacts.formats import format_of
 from d2lhybrid.artifacts.integrity import files_in, find_problems
 from d2lhybrid.artifacts.manifest import MANIFEST, MAX_BYTES, Manifest, parse
 from d2lhybrid.artifacts.permissions import explain_unreadable, explain_unwritable
 from d2lhybrid.artifacts.trusted import is_trusted
-from d2lhybrid.backends import format_of, get
+from d2lhybrid.backends import get
 from d2lhybrid.backends.base import Framework
 from d2lhybrid.backends.formats import Format
 from d2lhybrid.core import errors

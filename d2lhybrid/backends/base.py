@@ -14,12 +14,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from d2lhybrid.backends.threads import NUMERICAL
 from d2lhybrid.core.errors import ArgumentError
-from d2lhybrid.core.i18n import gettext as _
 
 if TYPE_CHECKING:  # so that waiting for a device imports nothing that only other verbs need
     from d2lhybrid.backends.formats import Format, FormatsModule
@@ -91,18 +88,10 @@ class Framework:
 
     def lacks(self, what: str) -> ArgumentError:
         """The error to raise where d2lhybrid does not have this for the framework."""
+        from d2lhybrid.core.i18n import gettext as _  # no framework in use lacks its devices
+
         text = _("Expected a framework that {what} supports. Received: {framework}.")
         return ArgumentError(text.format(what=what, framework=self.display))
-
-    def variables_for_threads(self, count: int) -> dict[str, str]:
-        """The environment of a fresh process in which an operation may use so many threads."""
-        own = {name: text.format(count=count) for name, text in self.thread_variables.items()}
-        return {**dict.fromkeys(NUMERICAL, str(count)), **own}
-
-    def variables_for_caches(self, folder: Path) -> dict[str, str | None]:
-        """The environment of a fresh process that keeps what it compiles in `folder` alone."""
-        places = {"CUDA_CACHE_PATH": "cuda", **self.cache_variables}
-        return {name: place and str(folder / place) for name, place in places.items()}
 
     # Its modules. Each is looked up once, so that what is timed pays no import.
 
@@ -176,4 +165,4 @@ class Framework:
             return import_module(f"{self.folder}.{part}")
         if not has_defaults:
             raise self.lacks(part)
-        return import_module("d2lhybrid.backends.defaults")
+        return import_module(f"d2lhybrid.backends.defaults.{part}")

@@ -7,8 +7,8 @@ from inspect import getattr_static, isfunction
 from types import FunctionType, MethodType
 from typing import Any
 
-from d2lhybrid.backends.failures import is_users
 from d2lhybrid.core.closures import attributes_in, named_in, words_in
+from d2lhybrid.core.user_code import is_users
 
 
 def callables_in(model: Any, parts_of: Callable[[Any], Iterable[Any] | None]) -> list[Any]:

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping
 from inspect import isroutine
 from typing import Any
 
-from d2lhybrid.backends.variant import Kwargs
-from d2lhybrid.core.arguments import write_nearest
+from d2lhybrid.core.arguments import Kwargs, write_nearest
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.usage import kind_of

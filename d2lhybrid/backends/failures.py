@@ -1,10 +1,6 @@
 """Calls that fail: whose fault it is, and the line of the user's code from which it comes."""
 
 import logging
-import os
-import sysconfig
-import traceback
-from collections.abc import Iterable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,18 +9,15 @@ from typing import Any
 import numpy as np
 
 from d2lhybrid.backends import loaded
-from d2lhybrid.backends.variant import Args, Function, Kwargs
+from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.errors import CallFailedError, D2LHybridError, first_line
 from d2lhybrid.core.i18n import gettext as _, sentences
 from d2lhybrid.core.output import silent
 from d2lhybrid.core.usage import described
-from d2lhybrid.graphs.explanation import Finding
 
 # What libraries log of a call repeats what the explanation says.
 quiet = partial(silent, logs=logging.ERROR)
 MAX_QUEUED_ERRORS = 10  # that a call which fails may leave in queues
-_LIBRARIES = tuple({sysconfig.get_path(key) + os.sep for key in ("purelib", "platlib", "stdlib")})
-_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 def hint(error: Exception) -> str:
@@ -94,24 +87,3 @@ def require_runs(label: str, run: Function, args: Args, kwargs: Kwargs) -> None:
             run(*args, **kwargs)
     except Exception as error:
         raise call_error(label, error, args, kwargs) from error
-
-
-def from_error(error: Exception, frames: Iterable[tuple[str, int]] | None = None) -> Finding:
-    """Describe an error: its type, the first line of its message, the line of the user's code.
-
-    ``frames`` are (file, line) pairs, outermost first, where the traceback does not have them.
-    """
-    if frames is None:
-        frames = [(f.filename, f.lineno or 0) for f in traceback.extract_tb(error.__traceback__)]
-    return Finding(f"{type(error).__name__}: {first_line(error)}", *last_user_frame(frames))
-
-
-def last_user_frame(frames: Iterable[tuple[str, int]]) -> tuple[str, int]:
-    """Return the innermost (file, line) that is in no installed package and not in this one."""
-    users = [frame for frame in frames if is_users(frame[0]) and not frame[0].startswith("<")]
-    return users[-1] if users else ("", 0)
-
-
-def is_users(file: str) -> bool:
-    """Is a file with code in no installed package and not in this one?"""
-    return not file.startswith((*_LIBRARIES, _OURS))

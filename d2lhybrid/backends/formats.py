@@ -5,22 +5,25 @@ dictionary ``FORMATS``, by name. Those modules import their framework inside the
 it, so that the list of formats, and with it ``inspect``, costs no framework.
 """
 
+from __future__ import annotations
+
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 
-from d2lhybrid.backends.protocol import DeviceModule, ModelsModule
-from d2lhybrid.backends.variant import Args, Kwargs
-from d2lhybrid.core.arguments import BY_POSITION, parameters_of
+from d2lhybrid.core.arguments import BY_POSITION, Args, Kwargs, parameters_of
 from d2lhybrid.core.errors import ArgumentError, SaveError
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import Leaf, TreeSpec, tree_flatten, with_tensors
+
+if TYPE_CHECKING:
+    from d2lhybrid.backends.protocol import DeviceModule, ModelsModule
 
 Option = bool | str | tuple[str, ...]
 Options = Mapping[str, Any]

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from d2lhybrid.backends import to_host
 from d2lhybrid.backends.layers import Layer
+from d2lhybrid.backends.outputs import to_host
 from d2lhybrid.backends.variant import DeferredBuild, Folder, SelfTimed, Variant
 from d2lhybrid.core.errors import CannotBuildError, brief
 from d2lhybrid.core.i18n import gettext as _, noop as N_

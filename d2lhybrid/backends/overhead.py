@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from time import perf_counter
 
-from d2lhybrid.backends.variant import Function
+from d2lhybrid.core.arguments import Function
 
 # Calls, and seconds, in which it is measured.
 BEFORE_CALLS, BEFORE_SECONDS = 10, 0.15

@@ -9,9 +9,9 @@ computes on the CPU alone writes a dozen functions:
 - ``variants.py``: the ways to run a model.
 
 The others a folder may lack: ``compiler.py``, ``training.py``, ``explain.py``, ``formats.py``,
-``travel.py`` and ``why.py``. What a module can't do, it takes from ``defaults`` by name, as in
-``peak_memory_bytes = defaults.peak_memory_bytes``. At the end of a folder's ``__init__.py`` stand
-its modules as ``Modules``, so that mypy holds each against its protocol.
+``travel.py`` and ``why.py``. What a module can't do, it takes from the one of its name in
+``defaults``, as in ``peak_memory_bytes = defaults.peak_memory_bytes``. At the end of a folder's
+``__init__.py`` stand its modules as ``Modules``, so that mypy holds each against its protocol.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from d2lhybrid.backends.layers import Layer
-from d2lhybrid.backends.variant import Args, Function, Kwargs, VariantsByName
+from d2lhybrid.backends.variant import VariantsByName
+from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.graphs.explanation import Explanation, Finding
 from d2lhybrid.graphs.graph import Graph
@@ -291,6 +292,6 @@ Modules = tuple[
 ]
 
 if TYPE_CHECKING:
-    from d2lhybrid.backends import defaults
+    from d2lhybrid.backends.defaults import compiler, travel, why
 
-    _DEFAULTS: tuple[CompilerModule, TravelModule, WhyModule] = (defaults, defaults, defaults)
+    _DEFAULTS: tuple[CompilerModule, TravelModule, WhyModule] = (compiler, travel, why)

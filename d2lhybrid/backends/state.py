@@ -3,19 +3,18 @@
 import random
 import sys
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
-from inspect import isfunction
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from operator import is_
 from typing import Any
 
 import numpy as np
 
-from d2lhybrid.backends import find_framework, loaded, require_threads
-from d2lhybrid.backends.failures import is_users
-from d2lhybrid.backends.variant import models_of
-from d2lhybrid.core.arguments import FORWARD, name_of
-from d2lhybrid.core.closures import named_in
+from d2lhybrid.backends import loaded
+from d2lhybrid.backends.forks import require_threads
+from d2lhybrid.backends.owners import find_framework
+from d2lhybrid.core.arguments import FORWARD, RunsModels
+from d2lhybrid.core.user_code import is_users
 
 _CONTAINERS = (OrderedDict, dict, list, tuple, set, deque)
 
@@ -31,7 +30,7 @@ def preserved(*things: Any) -> Iterator[None]:
     with _random_numbers(), ExitStack() as after:  # first, for an import may draw some
         models = _models_in(things)
         require_threads(find_framework(*models))
-        attributes = _Attributes(models)
+        attributes = Attributes(models)
         for framework in loaded():
             for restore in framework.models.snapshot(attributes.parts):
                 after.callback(restore)
@@ -47,7 +46,8 @@ def _models_in(things: Sequence[Any]) -> list[Any]:
         if id(thing) in seen:
             continue
         seen[id(thing)] = thing
-        to_visit += models_of(thing)
+        if isinstance(thing, RunsModels):
+            to_visit += thing.models
         if isinstance(thing, Mapping):
             to_visit += thing.values()
         elif hasattr(type(thing), "__self__") and getattr(thing, "__name__", "") in FORWARD:
@@ -55,44 +55,7 @@ def _models_in(things: Sequence[Any]) -> list[Any]:
     return [*seen.values()]
 
 
-def leaving_attributes(run: Callable[..., Any], model: Any) -> Callable[..., Any]:
-    """The function, each call of which puts back the attributes of the model that it calls.
-
-    So a trace of it leaves none of its tensors in the model.
-    """
-    kept = kept_attributes(model)
-
-    def forward(*args: Any, **kwargs: Any) -> Any:
-        with kept:
-            return run(*args, **kwargs)
-
-    forward.__name__ = name_of(run)
-    return forward
-
-
-class kept_attributes(AbstractContextManager[None]):
-    """Put back, after the block, the attributes of models and of what they are made of."""
-
-    # A class, whose blocks AutoGraph leaves alone; it would rewrite a generator.
-
-    def __init__(self, *models: Any) -> None:
-        self._models = [each for model in models for each in _owners(model)]
-        self._blocks: list[_Attributes] = []
-
-    def __enter__(self) -> None:
-        self._blocks.append(_Attributes(self._models))
-
-    def __exit__(self, *_error: object) -> None:
-        self._blocks.pop().put_back()
-
-
-def _owners(model: Any) -> list[Any]:
-    """What a call may change: the model, that of a method or wrapper, what a function names."""
-    named = named_in(model) if isfunction(model) else ()
-    return [model, getattr(model, "__self__", None), getattr(model, "__wrapped__", None), *named]
-
-
-class _Attributes:
+class Attributes:
     """The attributes of models as they are now, and of their parts.
 
     A part is a module or a weight inside, or an object of a user's class that can be called.

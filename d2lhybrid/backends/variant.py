@@ -12,13 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from d2lhybrid.core.arguments import Call
+from d2lhybrid.core.arguments import Call, Function, RunsModels
 from d2lhybrid.core.i18n import noop as N_
 from d2lhybrid.core.output import silent
-
-Function = Callable[..., Any]
-Args = tuple[Any, ...]
-Kwargs = dict[str, Any]
 
 
 class Folder:
@@ -152,7 +148,7 @@ class Origin:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Variant:
+class Variant(RunsModels):
     """One way to run a model: what runs it, or why nothing can, and where it comes from.
 
     A framework gives what stands above the line; ``variants`` and ``training`` add the rest, once.
@@ -175,6 +171,10 @@ class Variant:
     def __name__(self) -> str:
         """As functions have it, for messages and for the label of ``measure``."""
         return self.name
+
+    @property
+    def models(self) -> list[Any]:
+        return [] if self.model is None else [self.model]
 
     @property
     def is_step(self) -> bool:
@@ -203,14 +203,6 @@ def variant_of(function: Any) -> Variant | None:
     """The way that a callable is, also with arguments of its own; None if it is the user's own."""
     inside = function.function if isinstance(function, Call) else function
     return inside if isinstance(inside, Variant) else None
-
-
-def models_of(thing: Any) -> list[Any]:
-    """What a ``Call`` calls, or the model that a way runs; of anything else nothing."""
-    if isinstance(thing, Call):
-        return [thing.function]
-    is_way = isinstance(thing, Variant) and thing.model is not None
-    return [thing.model] if is_way else []
 
 
 FIRST_STEPS = 3  # of a training: those whose losses are compared

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from d2lhybrid.backends.variant import Args, Kwargs
-from d2lhybrid.core.arguments import BY_POSITION, FORWARD, parameters_of
+from d2lhybrid.core.arguments import BY_POSITION, FORWARD, Args, Kwargs, parameters_of
 
 _OURS = {"net", "fast"}  # what the code around a call defines
 

@@ -1,6 +1,7 @@
 """A call with its arguments, and the names of what is called: ``call(net, x, mask=m)``."""
 
-from collections.abc import Collection, Iterable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from inspect import Parameter, signature
@@ -8,6 +9,10 @@ from typing import Any
 
 from d2lhybrid.core.errors import ArgumentError, UnknownLabelError
 from d2lhybrid.core.i18n import gettext as _
+
+Function = Callable[..., Any]
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
 
 BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 BY_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
@@ -32,21 +37,34 @@ class BoundToProcess:
         raise ArgumentError(text)
 
 
+class RunsModels(ABC):
+    """What runs models when it is called, and says which."""
+
+    @property
+    @abstractmethod
+    def models(self) -> list[Any]:
+        """The models, or what else is called in its place."""
+
+
 @dataclass(frozen=True)
-class Call:
+class Call(RunsModels):
     """What is called, and with which arguments; ``call`` makes one."""
 
     function: Any
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
+    args: Args
+    kwargs: Kwargs
 
     @classmethod
-    def of(cls, function: Any, args: tuple[Any, ...] = ()) -> "Call":
+    def of(cls, function: Any, args: Args = ()) -> "Call":
         """What is called, with arguments: those of ``call(net, ...)`` first, if it is one."""
         given = function if isinstance(function, Call) else cls(function, (), {})
         return given.with_more(args, {})
 
-    def with_more(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> "Call":
+    @property
+    def models(self) -> list[Any]:
+        return [self.function]
+
+    def with_more(self, args: Args, kwargs: Mapping[str, Any]) -> "Call":
         """The call with more arguments, after those that it already has."""
         return Call(self.function, (*self.args, *args), {**self.kwargs, **kwargs})
 

@@ -109,7 +109,7 @@ def mismatch(answer: Answer, expected: Answer, tolerance: float | None = None) -
     """What differs most between two outputs; None if nothing does.
 
     Args:
-        answer: what came, as ``frameworks.copy_outputs`` copied it.
+        answer: what came, as ``backends.outputs`` copies it.
         expected: what should have come.
         tolerance: the difference allowed as a fraction of each floating-point number; that of the
             dtype and of where it was computed if None. Whole numbers have to be equal. Of a

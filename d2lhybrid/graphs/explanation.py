@@ -3,16 +3,18 @@
 import linecache
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from threading import Lock
-from typing import Any
+from traceback import extract_tb
+from typing import Any, Self
 
-from d2lhybrid.core.errors import ArgumentError
+from d2lhybrid.core.errors import ArgumentError, first_line
 from d2lhybrid.core.i18n import count, gettext as _, ngettext
 from d2lhybrid.core.table import Column, Table
+from d2lhybrid.core.user_code import last_user_frame
 from d2lhybrid.graphs.graph import Graph
 from d2lhybrid.graphs.program import Program, counted
 
@@ -28,6 +30,16 @@ class Finding:
     file: str = ""
     line: int = 0
     is_limit: bool = False
+
+    @classmethod
+    def of(cls, error: Exception, frames: Iterable[tuple[str, int]] | None = None) -> Self:
+        """Describe an error: its type, the first line of its message, the line of the user's code.
+
+        ``frames`` are (file, line) pairs, outermost first, where the traceback does not have them.
+        """
+        if frames is None:
+            frames = [(f.filename, f.lineno or 0) for f in extract_tb(error.__traceback__)]
+        return cls(f"{type(error).__name__}: {first_line(error)}", *last_user_frame(frames))
 
     def __str__(self) -> str:
         if not self.file:

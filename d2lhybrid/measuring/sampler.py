@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from d2lhybrid.backends import find_framework, loaded
+from d2lhybrid.backends import loaded
 from d2lhybrid.backends.base import Framework
+from d2lhybrid.backends.owners import find_framework
 from d2lhybrid.backends.variant import SelfTimed, TrainingStep
 from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.errors import ArgumentError

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from d2lhybrid.backends import loaded
-from d2lhybrid.backends.variant import Args, variant_of
-from d2lhybrid.core.arguments import Call
+from d2lhybrid.backends.variant import variant_of
+from d2lhybrid.core.arguments import Args, Call
 
 
 def warnings(functions: Mapping[str, Any], args: Args, kwargs: Mapping[str, Any]) -> list[str]:

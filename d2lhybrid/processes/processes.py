@@ -23,6 +23,7 @@ from typing import IO
 import numpy as np
 
 from d2lhybrid.backends import known
+from d2lhybrid.backends.environment import variables_for_caches, variables_for_threads
 from d2lhybrid.core.errors import CallFailedError, UnwritableFolderError
 from d2lhybrid.core.i18n import general, gettext as _, language, noop as N_, sentences
 from d2lhybrid.core.progress import show_status, status_line
@@ -222,11 +223,11 @@ class ProcessExperiment:
             changes |= dict.fromkeys(TEMPORARY, str(folder.parent))
         for framework in known():
             if self.threads is not None:
-                changes |= framework.variables_for_threads(self.threads)
+                changes |= variables_for_threads(framework, self.threads)
             if not self.caches:
                 # What a compiler finds out of the machine, it finds for all callables. What it
                 # compiles goes into a folder of its own for each (``Task.programs``).
-                changes |= framework.variables_for_caches(folder.parent / "caches")
+                changes |= variables_for_caches(framework, folder.parent / "caches")
         variables = {**os.environ, **changes}
         return {name: value for name, value in variables.items() if value is not None}
 

@@ -7,11 +7,11 @@ loads no framework and no Matplotlib.
 
 from d2lhybrid.core.i18n import pad, set_language
 from d2lhybrid.core.output import quiet
+from d2lhybrid.memory import PeakMemory
 from d2lhybrid.teaching.answers import reveal
 from d2lhybrid.teaching.plots import plot_calls, plot_roofline
 from d2lhybrid.teaching.printing import has_compiler, print_table
 from d2lhybrid.teaching.trials import Trials, outcome
-from d2lhybrid.timing import PeakMemory
 
 __all__ = [
     "PeakMemory",

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from d2lhybrid.backends import to_host
+from d2lhybrid.backends.outputs import to_host
 from d2lhybrid.core import errors
 from d2lhybrid.core.i18n import gettext as _, listed
 from d2lhybrid.core.table import Column, Table

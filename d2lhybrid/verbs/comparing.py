@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from d2lhybrid.backends.variant import Args, Kwargs, variant_of
+from d2lhybrid.backends.variant import variant_of
 from d2lhybrid.backends.verb import verb
-from d2lhybrid.core.arguments import Call, name_of, unknown_label
+from d2lhybrid.core.arguments import Args, Call, Kwargs, name_of, unknown_label
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.usage import described, not_comparable, not_one_callable

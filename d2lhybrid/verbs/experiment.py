@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from d2lhybrid.backends import copy_outputs, loaded
+from d2lhybrid.backends import loaded
 from d2lhybrid.backends.base import INFERENCE
+from d2lhybrid.backends.outputs import copy_outputs
 from d2lhybrid.backends.variant import DeferredBuild, Variant
 from d2lhybrid.backends.verb import running
 from d2lhybrid.core.arguments import Call

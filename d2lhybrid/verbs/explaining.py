@@ -5,12 +5,11 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from d2lhybrid.backends import framework_of_call, unknown_framework
 from d2lhybrid.backends.base import Framework
 from d2lhybrid.backends.failures import quiet
-from d2lhybrid.backends.variant import Args, Kwargs
+from d2lhybrid.backends.owners import framework_of_call, unknown_framework
 from d2lhybrid.backends.verb import running, verb
-from d2lhybrid.core.arguments import Call, name_of
+from d2lhybrid.core.arguments import Args, Call, Kwargs, name_of
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.usage import not_a_model

@@ -6,8 +6,8 @@ from math import isfinite
 from time import perf_counter
 from typing import Any
 
-from d2lhybrid.backends import is_model
 from d2lhybrid.backends.failures import wrap_call_errors
+from d2lhybrid.backends.owners import is_model
 from d2lhybrid.core.arguments import Call, name_of
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _, noop as N_

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from d2lhybrid.backends import framework_of
 from d2lhybrid.backends.failures import wrap_call_errors
+from d2lhybrid.backends.owners import framework_of
 from d2lhybrid.backends.variant import DeferredBuild, Origin, TrainingStep
 from d2lhybrid.backends.verb import verb
 from d2lhybrid.core.arguments import Call, name_of

@@ -4,13 +4,10 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import replace
 from typing import Any
 
-from d2lhybrid.backends import framework_of
 from d2lhybrid.backends.failures import wrap_call_errors
+from d2lhybrid.backends.owners import framework_of
 from d2lhybrid.backends.variant import (
-    Args,
     DeferredBuild,
-    Function,
-    Kwargs,
     Origin,
     Role,
     Variant,
@@ -18,7 +15,7 @@ from d2lhybrid.backends.variant import (
     variant_of,
 )
 from d2lhybrid.backends.verb import verb
-from d2lhybrid.core.arguments import Call, name_of, unknown_label
+from d2lhybrid.core.arguments import Args, Call, Function, Kwargs, name_of, unknown_label
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.usage import kind_of, not_a_model, written_as

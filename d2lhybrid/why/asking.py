@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from time import monotonic, perf_counter
 from typing import TypeVar
 
-from d2lhybrid.backends import framework_of_call
 from d2lhybrid.backends.base import Framework
-from d2lhybrid.backends.failures import is_users
+from d2lhybrid.backends.owners import framework_of_call
 from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.core.output import quiet, silent
 from d2lhybrid.core.progress import show_status
+from d2lhybrid.core.user_code import is_users
 from d2lhybrid.graphs.explanation import Explanation
 from d2lhybrid.graphs.facts import Facts
 from d2lhybrid.measuring.row import Row, Rows

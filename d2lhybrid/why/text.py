@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from d2lhybrid.backends.failures import is_users
 from d2lhybrid.core.i18n import count, gettext as _, listed, names, ngettext
 from d2lhybrid.core.table import seconds
+from d2lhybrid.core.user_code import is_users
 from d2lhybrid.graphs.explanation import Finding
 from d2lhybrid.graphs.facts import Facts
 from d2lhybrid.measuring.row import Row

@@ -11,7 +11,9 @@ from models import IMPORTS, MODELS, PLANTED, TRAINING, compiled_model, masked_mo
 from our_names import OUR_NAMES
 
 from d2lhybrid import call, compare, explain, graph, import_mxnet, training, variants
-from d2lhybrid.backends import copy_outputs, framework_of, get, known
+from d2lhybrid.backends import get, known
+from d2lhybrid.backends.outputs import copy_outputs
+from d2lhybrid.backends.owners import framework_of
 from d2lhybrid.core.compare_outputs import require_same
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.errors import ArgumentError, CallFailedError, UnknownFrameworkError

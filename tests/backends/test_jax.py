@@ -11,7 +11,8 @@ import pytest
 from flax import nnx
 
 from d2lhybrid import call, compare, explain, graph, measure, save, training, variants
-from d2lhybrid.backends import copy_outputs, get
+from d2lhybrid.backends import get
+from d2lhybrid.backends.outputs import copy_outputs
 from d2lhybrid.core.compare_outputs import require_same
 from d2lhybrid.errors import ArgumentError, CallFailedError
 

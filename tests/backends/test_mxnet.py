@@ -10,7 +10,8 @@ import pytest
 from models import mxnet_model
 
 from d2lhybrid import call, compare, explain, graph, import_mxnet, measure, training, variants
-from d2lhybrid.backends import copy_outputs, get
+from d2lhybrid.backends import get
+from d2lhybrid.backends.outputs import copy_outputs
 from d2lhybrid.core.compare_outputs import require_same
 from d2lhybrid.errors import ArgumentError, CallFailedError
 

@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from d2lhybrid import call, compare, explain, graph, training, variants
-from d2lhybrid.backends import copy_outputs
+from d2lhybrid.backends.outputs import copy_outputs
 from d2lhybrid.backends.tensorflow import litert
 from d2lhybrid.backends.tensorflow.modules import eagerly
 from d2lhybrid.core import toolchain

@@ -7,7 +7,8 @@ import pytest
 from processes import python
 
 from d2lhybrid import Benchmark, import_mxnet, synchronize
-from d2lhybrid.backends import framework_of, get, known, loaded
+from d2lhybrid.backends import get, known, loaded
+from d2lhybrid.backends.owners import framework_of
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.errors import TracingError
 
@@ -107,7 +108,7 @@ def test_what_a_framework_makes_of_functions_is_its_own():
 
 def test_keras_belongs_to_the_framework_that_it_computes_with():
     code = (
-        "import keras, torch; from d2lhybrid.backends import framework_of; "
+        "import keras, torch; from d2lhybrid.backends.owners import framework_of; "
         "net = keras.Sequential([keras.layers.Dense(2)]); "
         "things = net, net(torch.ones(1, 3)), net.layers[0]; "
         "print(*(framework_of(thing).name for thing in things))"

@@ -10,9 +10,11 @@ import threading
 import pytest
 import torch
 from models import torch_model
+from processes import python
 
 from d2lhybrid import call, compare, explain, graph, synchronize, variants
-from d2lhybrid.backends import copy_outputs, known
+from d2lhybrid.backends import known
+from d2lhybrid.backends.outputs import copy_outputs
 from d2lhybrid.backends.torch import dynamo, export as programs
 from d2lhybrid.core import toolchain
 from d2lhybrid.core.compare_outputs import require_same
@@ -499,3 +501,9 @@ def test_waiting_while_pytorch_traces():
     torch._dynamo.reset()
     # A graph break leaves the graph, and there waiting is possible.
     assert torch.compile(Net(), backend="eager")(X).tolist() == (X + 1).tolist()
+
+
+def test_a_timer_does_not_import_torchdynamo():
+    """It would take a second, at the first line that a reader times."""
+    code = "import sys, torch, d2lhybrid\nwith d2lhybrid.Benchmark(): torch.ones(2) + 1\n"
+    assert python("-c", code + "print('torch._dynamo' in sys.modules)").stdout.endswith("False\n")

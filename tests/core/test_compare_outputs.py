@@ -7,7 +7,7 @@ import attrs
 import numpy as np
 import pytest
 
-from d2lhybrid.backends import copy_outputs, to_host
+from d2lhybrid.backends.outputs import copy_outputs, to_host
 from d2lhybrid.core import compare_outputs as same
 from d2lhybrid.core.host_array import HostArray
 

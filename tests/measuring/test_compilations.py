@@ -95,7 +95,8 @@ def test_where_nobody_counts_it_is_not_known(compiler, monkeypatch):
     machine = compiler.machine
     gpu = Gpu(machine, launch=5e-6)
     monkeypatch.setitem(sys.modules, "gpu", toy)  # loaded as well, and counts nothing
-    monkeypatch.setattr(backends, "known", lambda: (compiler.framework, gpu.framework))
+    records = {"compiler": compiler.framework, "gpu": gpu.framework}
+    monkeypatch.setattr(backends, "_records", records)
     array = np.ones(3)
     numpy = machine.function(1e-3, result=array)
     ways = {"numpy": numpy, "kernel": gpu.kernel(1e-3), "elsewhere": Elsewhere()}

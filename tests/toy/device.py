@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from d2lhybrid.backends import defaults
+from d2lhybrid.backends.defaults import device as defaults
 from d2lhybrid.core.host_array import HostArray
 from toy import Array
 

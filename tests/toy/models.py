@@ -1,6 +1,6 @@
 """How a model is run."""
 
-from d2lhybrid.backends import defaults
+from d2lhybrid.backends.defaults import models as defaults
 
 classes = defaults.classes
 donates = defaults.donates

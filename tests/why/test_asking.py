@@ -101,7 +101,7 @@ class Xyz(Fake):
 def xyz(monkeypatch):
     xyz = Xyz(Machine())
     monkeypatch.setitem(sys.modules, "xyz", toy)
-    monkeypatch.setattr(backends, "known", lambda: (xyz.framework,))
+    monkeypatch.setattr(backends, "_records", {"xyz": xyz.framework})
     monkeypatch.setattr(asking, "perf_counter", xyz.machine.clock)
     return xyz
 

@@ -5,7 +5,7 @@ from functools import cache
 
 import jax
 
-from d2lhybrid.backends import defaults
+from d2lhybrid.backends.defaults import compiler as defaults
 from d2lhybrid.backends.jax.device import LAST_WORK
 
 start = defaults.start

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 from jax.extend.core import jaxprs_in_params
 
-from d2lhybrid.backends.failures import from_error, last_user_frame, quiet, require_runs
+from d2lhybrid.backends.failures import quiet, require_runs
 from d2lhybrid.backends.jax import private
 from d2lhybrid.backends.jax.modules import (
     compiled_in,
@@ -21,10 +21,10 @@ from d2lhybrid.backends.jax.modules import (
     traced,
 )
 from d2lhybrid.backends.jax.stages import stages_of
-from d2lhybrid.backends.state import kept_attributes
-from d2lhybrid.backends.variant import Args, Kwargs
-from d2lhybrid.core.arguments import name_of
+from d2lhybrid.backends.traces import kept_attributes
+from d2lhybrid.core.arguments import Args, Kwargs, name_of
 from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.user_code import last_user_frame
 from d2lhybrid.graphs.explanation import Explanation, Finding, MissingNames, Recording
 from d2lhybrid.graphs.graph import Graph
 from d2lhybrid.graphs.hlo import CONTRACTIONS, CONTROL_FLOW
@@ -54,7 +54,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     name = name_of(model)
     report = Explanation(VERSION, name, compilations, graph_count=0, notes=notes)
     if error:  # which holds the tracers of the call
-        return replace(report, unsupported=(from_error(error),))
+        return replace(report, unsupported=(Finding.of(error),))
     if not leaks:  # else a later call may raise, whatever its types are
         notes = (_signature(model, jaxpr), *notes)
     programs = _programs(model, jaxpr)

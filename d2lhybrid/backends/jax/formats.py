@@ -32,7 +32,7 @@ class Exported(Format):
         import jax
 
         from d2lhybrid.backends.jax.modules import eager, inference, pure
-        from d2lhybrid.backends.state import kept_attributes
+        from d2lhybrid.backends.traces import kept_attributes
 
         model = pure(eager(inference(example.model)))
         function = jax.jit(replace(example, model=partial(model.run, model.weights)).flat)

@@ -16,7 +16,7 @@ from d2lhybrid.backends.jax.modules import (
     pure,
     trained_layers,
 )
-from d2lhybrid.backends.variant import Args, Function, Kwargs
+from d2lhybrid.core.arguments import Args, Function, Kwargs
 
 
 def snapshot(parts: Sequence[Any]) -> Iterable[Callable[[], Any]]:

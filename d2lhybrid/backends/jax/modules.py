@@ -17,11 +17,11 @@ from typing import Any
 import jax
 
 from d2lhybrid.backends import callables
-from d2lhybrid.backends.failures import is_users, quiet
+from d2lhybrid.backends.failures import quiet
 from d2lhybrid.backends.jax import private
-from d2lhybrid.backends.variant import Args, Function, Kwargs
-from d2lhybrid.core.arguments import name_of
+from d2lhybrid.core.arguments import Args, Function, Kwargs, name_of
 from d2lhybrid.core.closures import names_in, with_names
+from d2lhybrid.core.user_code import is_users
 
 
 def flax() -> Any:

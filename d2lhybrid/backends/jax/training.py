@@ -8,15 +8,8 @@ import jax.numpy as jnp
 
 from d2lhybrid.backends.checks import foreign_optimizer, require_trainable, type_of
 from d2lhybrid.backends.jax.modules import flax, is_module
-from d2lhybrid.backends.variant import (
-    Args,
-    DeferredBuild,
-    Function,
-    Kwargs,
-    TrainingStep,
-    Variant,
-    VariantsByName,
-)
+from d2lhybrid.backends.variant import DeferredBuild, TrainingStep, Variant, VariantsByName
+from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.errors import ArgumentError, MissingPackageError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.usage import kind_of

@@ -14,16 +14,16 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from d2lhybrid.backends import defaults
-from d2lhybrid.backends.failures import last_user_frame, quiet
+from d2lhybrid.backends.defaults import why as defaults
+from d2lhybrid.backends.failures import quiet
 from d2lhybrid.backends.jax import device, private
 from d2lhybrid.backends.jax.explain import VERSION, calls_into_python, made
 from d2lhybrid.backends.jax.modules import callables_in, compiled_in, is_jit
 from d2lhybrid.backends.jax.stages import LAYOUT
 from d2lhybrid.backends.overhead import BEFORE_CALLS, BEFORE_SECONDS
-from d2lhybrid.backends.variant import Function
-from d2lhybrid.core.arguments import name_of
+from d2lhybrid.core.arguments import Function, name_of
 from d2lhybrid.core.i18n import gettext as _, names
+from d2lhybrid.core.user_code import last_user_frame
 from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
 
 apart = defaults.apart  # JAX keeps all programs in one cache

@@ -1,6 +1,6 @@
 """What Gluon has compiled."""
 
-from d2lhybrid.backends import defaults
+from d2lhybrid.backends.defaults import compiler as defaults
 from d2lhybrid.backends.mxnet import compat
 
 disk_cache_hits = defaults.disk_cache_hits

@@ -9,8 +9,8 @@ from typing import Any
 import mxnet
 from mxnet.gluon import HybridBlock
 
-from d2lhybrid.backends import defaults
-from d2lhybrid.backends.threads import threads_set
+from d2lhybrid.backends.defaults import device as defaults
+from d2lhybrid.backends.environment import threads_set
 from d2lhybrid.backends.tracing import tracing_text
 from d2lhybrid.core.errors import TracingError
 from d2lhybrid.core.host_array import HostArray

@@ -8,13 +8,12 @@ from typing import Any
 import mxnet as mx
 from mxnet import gluon
 
-from d2lhybrid.backends.failures import from_error, quiet, require_runs
+from d2lhybrid.backends.failures import quiet, require_runs
 from d2lhybrid.backends.mxnet import modules
 from d2lhybrid.backends.mxnet.stages import VERSION, RecordedBlock, graphs_of
 from d2lhybrid.backends.mxnet.variants import PLAIN_BLOCK
 from d2lhybrid.backends.mxnet.why import Call, graphs_put_back
-from d2lhybrid.backends.variant import Args, Kwargs
-from d2lhybrid.core.arguments import name_of
+from d2lhybrid.core.arguments import Args, Kwargs, name_of
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.graphs.explanation import Explanation, Finding, Recording, nothing_compiled
 from d2lhybrid.graphs.graph import Graph
@@ -51,7 +50,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         compilations,
         graph_count=len(recorded),
         fallbacks=tuple(in_python),
-        unsupported=(from_error(refusal),) if refusal else (),
+        unsupported=(Finding.of(refusal),) if refusal else (),
         notes=notes,
         recording=Recording(partial(graphs_of, recorded)),
     )

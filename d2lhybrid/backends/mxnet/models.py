@@ -4,10 +4,10 @@ from typing import Any
 
 from mxnet.gluon import Block, Parameter
 
-from d2lhybrid.backends import defaults
+from d2lhybrid.backends.defaults import models as defaults
 from d2lhybrid.backends.mxnet.device import is_numpy, semantics
 from d2lhybrid.backends.mxnet.modules import bind_positional
-from d2lhybrid.backends.variant import Args, Function, Kwargs
+from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.output import silent
 
 donates = defaults.donates

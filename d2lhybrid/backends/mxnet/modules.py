@@ -10,7 +10,7 @@ from mxnet.gluon import Block, HybridBlock, SymbolBlock
 
 from d2lhybrid.backends.callables import callables_in
 from d2lhybrid.backends.copies import copied
-from d2lhybrid.backends.variant import Args, Function, Kwargs
+from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.graphs.explanation import Finding
 

@@ -12,9 +12,8 @@ from mxnet.test_utils import environment
 
 from d2lhybrid.backends.failures import quiet
 from d2lhybrid.backends.mxnet.device import is_numpy
-from d2lhybrid.backends.variant import Args
 from d2lhybrid.core import output
-from d2lhybrid.core.arguments import name_of
+from d2lhybrid.core.arguments import Args, name_of
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import leaves
 from d2lhybrid.graphs.fates import decide_fates

@@ -12,15 +12,8 @@ from d2lhybrid.backends.copies import copied
 from d2lhybrid.backends.mxnet.device import is_numpy, semantics
 from d2lhybrid.backends.mxnet.modules import bind_positional, blocks_in, without_graphs
 from d2lhybrid.backends.mxnet.variants import HYBRIDIZED, PLAIN_BLOCK, written
-from d2lhybrid.backends.variant import (
-    Args,
-    DeferredBuild,
-    Function,
-    Kwargs,
-    TrainingStep,
-    Variant,
-    VariantsByName,
-)
+from d2lhybrid.backends.variant import DeferredBuild, TrainingStep, Variant, VariantsByName
+from d2lhybrid.core.arguments import Args, Function, Kwargs
 
 _STEP = """def step():
     with autograd.record():

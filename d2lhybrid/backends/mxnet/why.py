@@ -13,17 +13,16 @@ from typing import Any
 import mxnet as mx
 from mxnet.gluon import Block, HybridBlock
 
-from d2lhybrid.backends import defaults
-from d2lhybrid.backends.failures import last_user_frame
+from d2lhybrid.backends.defaults import why as defaults
 from d2lhybrid.backends.hooks import hooked
 from d2lhybrid.backends.mxnet import modules
 from d2lhybrid.backends.mxnet.device import semantics
 from d2lhybrid.backends.mxnet.stages import VERSION, RecordedBlock, graphs_of, record
 from d2lhybrid.backends.mxnet.variants import PLAIN_BLOCK
 from d2lhybrid.backends.overhead import least_until
-from d2lhybrid.backends.variant import Args, Function, Kwargs
-from d2lhybrid.core.arguments import name_of
+from d2lhybrid.core.arguments import Args, Function, Kwargs, name_of
 from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.user_code import last_user_frame
 from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
 
 eager_operations = defaults.eager_operations

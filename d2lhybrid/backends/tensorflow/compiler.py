@@ -1,6 +1,6 @@
 """The traces that TensorFlow has made."""
 
-from d2lhybrid.backends import defaults
+from d2lhybrid.backends.defaults import compiler as defaults
 from d2lhybrid.backends.tensorflow import why
 
 disk_cache_hits = defaults.disk_cache_hits

@@ -7,8 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from d2lhybrid.backends.failures import from_error, last_user_frame, quiet, require_runs
-from d2lhybrid.backends.state import kept_attributes, leaving_attributes
+from d2lhybrid.backends.failures import quiet, require_runs
 from d2lhybrid.backends.tensorflow import modules, private
 from d2lhybrid.backends.tensorflow.modules import (
     compiled_in,
@@ -27,9 +26,10 @@ from d2lhybrid.backends.tensorflow.stages import (
     stages_by_grappler,
     stages_by_xla,
 )
-from d2lhybrid.backends.variant import Args, Kwargs
-from d2lhybrid.core.arguments import name_of
+from d2lhybrid.backends.traces import kept_attributes, leaving_attributes
+from d2lhybrid.core.arguments import Args, Kwargs, name_of
 from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.user_code import last_user_frame
 from d2lhybrid.graphs import hlo
 from d2lhybrid.graphs.explanation import (
     Explanation,
@@ -64,7 +64,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     notes = missing.notes("TensorFlow")
     report = Explanation(VERSION, label, compilations, graph_count=0, notes=notes)
     if isinstance(traces, Exception):
-        refused = from_error(traces, private.rewritten_frames(traces))
+        refused = Finding.of(traces, private.rewritten_frames(traces))
         return replace(report, unsupported=(refused,))
     if any(trace.is_called for trace in traces):
         text = _("{model} itself isn't compiled: it runs in Python and calls compiled functions.")

@@ -9,7 +9,8 @@ import numpy as np
 import tensorflow as tf
 
 from d2lhybrid.backends.tensorflow import device
-from d2lhybrid.backends.variant import Args, DeferredBuild, Function, Kwargs
+from d2lhybrid.backends.variant import DeferredBuild
+from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.errors import ArgumentError, CannotBuildError, brief
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.output import quiet

@@ -6,13 +6,13 @@ from typing import Any
 
 import tensorflow as tf
 
-from d2lhybrid.backends import defaults
 from d2lhybrid.backends.cautions import called_for_training, on_other_devices
+from d2lhybrid.backends.defaults import models as defaults
 from d2lhybrid.backends.failures import quiet
-from d2lhybrid.backends.state import leaving_attributes
 from d2lhybrid.backends.tensorflow import private
 from d2lhybrid.backends.tensorflow.modules import MODULES, SEEDS, VARIABLES, inference, put_back
-from d2lhybrid.backends.variant import Args, Function, Kwargs
+from d2lhybrid.backends.traces import leaving_attributes
+from d2lhybrid.core.arguments import Args, Function, Kwargs
 
 donates = defaults.donates
 

@@ -13,9 +13,9 @@ import tensorflow as tf
 
 from d2lhybrid.backends.callables import callables_in
 from d2lhybrid.backends.failures import quiet
-from d2lhybrid.backends.state import leaving_attributes
 from d2lhybrid.backends.tensorflow import private
-from d2lhybrid.backends.variant import Args, Function, Kwargs
+from d2lhybrid.backends.traces import leaving_attributes
+from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.errors import CannotBuildError
 from d2lhybrid.core.i18n import gettext as _
 

@@ -11,19 +11,12 @@ import tensorflow as tf
 from d2lhybrid.backends.checks import require_options
 from d2lhybrid.backends.layers import Layer, chain
 from d2lhybrid.backends.mlp import functions
-from d2lhybrid.backends.state import kept_attributes, leaving_attributes
 from d2lhybrid.backends.tensorflow import litert
 from d2lhybrid.backends.tensorflow.modules import MODULES, eager, require_numbers
-from d2lhybrid.backends.variant import (
-    Args,
-    DeferredBuild,
-    Function,
-    Kwargs,
-    Variant,
-    VariantsByName,
-    WithCompilerNote,
-)
+from d2lhybrid.backends.traces import kept_attributes, leaving_attributes
+from d2lhybrid.backends.variant import DeferredBuild, Variant, VariantsByName, WithCompilerNote
 from d2lhybrid.backends.written import passed, positional
+from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.i18n import noop as N_
 
 # The code of each way by hand, with the arguments, and other options of tf.function.

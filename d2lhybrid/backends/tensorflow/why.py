@@ -20,8 +20,8 @@ from weakref import WeakKeyDictionary
 
 import tensorflow as tf
 
-from d2lhybrid.backends import defaults
-from d2lhybrid.backends.failures import last_user_frame, quiet
+from d2lhybrid.backends.defaults import why as defaults
+from d2lhybrid.backends.failures import quiet
 from d2lhybrid.backends.overhead import BEFORE_SECONDS
 from d2lhybrid.backends.tensorflow import explain, private
 from d2lhybrid.backends.tensorflow.modules import (
@@ -32,9 +32,10 @@ from d2lhybrid.backends.tensorflow.modules import (
     users_run_eagerly,
 )
 from d2lhybrid.backends.tensorflow.stages import CONTROL_FLOW
-from d2lhybrid.backends.variant import Args, Function, Kwargs
 from d2lhybrid.core import output
+from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.i18n import gettext as _, names
+from d2lhybrid.core.user_code import last_user_frame
 from d2lhybrid.graphs.explanation import Explanation, Finding, MissingNames, Recording
 from d2lhybrid.graphs.fates import DROPPED, FOLDED, FREE
 from d2lhybrid.graphs.graph import Graph

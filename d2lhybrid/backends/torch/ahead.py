@@ -14,7 +14,8 @@ import torch
 
 from d2lhybrid.backends.torch import export, private
 from d2lhybrid.backends.torch.compiler import INDUCTOR
-from d2lhybrid.backends.variant import Args, DeferredBuild, Folder, Function, Kwargs
+from d2lhybrid.backends.variant import DeferredBuild, Folder
+from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.errors import ArgumentError, CannotBuildError
 from d2lhybrid.core.i18n import gettext as _, sentences
 from d2lhybrid.core.toolchain import why_not_installed

@@ -9,9 +9,11 @@ from typing import Any
 import torch
 
 from d2lhybrid.backends import get
+from d2lhybrid.backends.environment import variables_for_caches
 from d2lhybrid.backends.torch import device, private
 from d2lhybrid.backends.torch.export import compiled
-from d2lhybrid.backends.variant import DeferredBuild, Function
+from d2lhybrid.backends.variant import DeferredBuild
+from d2lhybrid.core.arguments import Function
 from d2lhybrid.core.environment import variable_set
 from d2lhybrid.core.output import silent
 
@@ -38,7 +40,7 @@ def start(function: Function) -> tuple[str, float | None]:
 
 
 def use_disk_cache(folder: Path) -> None:
-    for name, path in get("torch").variables_for_caches(folder).items():
+    for name, path in variables_for_caches(get("torch"), folder).items():
         os.environ[name] = str(path)
     private.forget_programs()
 

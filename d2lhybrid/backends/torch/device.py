@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-from d2lhybrid.backends import defaults
-from d2lhybrid.backends.torch.private import cuda_context, is_tracing
+from d2lhybrid.backends.defaults import device as defaults
+from d2lhybrid.backends.torch.bindings import constant, cuda_context, is_tracing, left_alone
 from d2lhybrid.backends.tracing import tracing_text
 from d2lhybrid.core.errors import TracingError
 from d2lhybrid.core.host_array import HostArray, dtype_and_shape
@@ -102,7 +102,7 @@ def from_host(host_array: HostArray, options: Mapping[str, Any]) -> Any:
     return (tensor.view(torch.bfloat16) if half else tensor).to(options.get("device", "cpu"))
 
 
-@torch.compiler.assume_constant_result  # Dynamo takes the text as it is: it traces no catalog
+@constant  # or TorchDynamo would trace how a catalog is read
 def _tracing_text() -> str:
     return tracing_text("PyTorch")
 
@@ -115,7 +115,7 @@ def _accelerators() -> list[torch.device]:
     return [torch.device(found.type, index) for index in range(count)]
 
 
-@torch.compiler.disable  # after a graph break, Dynamo would look into this function, too
+@left_alone  # after a graph break, TorchDynamo would look into this function, too
 def _busy(kind: str = "") -> list[torch.device]:
     """The accelerators of a kind that have been used and may still have work.
 

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import torch
 
-from d2lhybrid.backends.failures import last_user_frame
 from d2lhybrid.backends.torch.parts import callables_in
 from d2lhybrid.backends.torch.private import APART, compiled_wrapper, original
-from d2lhybrid.backends.variant import Function
+from d2lhybrid.core.arguments import Function
 from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.user_code import last_user_frame
 from d2lhybrid.graphs.explanation import Finding
 
 _FRAMES = re.compile(r'^  File "(.+)", line (\d+), in ', re.MULTILINE)  # beneath a reason

@@ -8,14 +8,14 @@ from typing import Any
 
 import torch
 
-from d2lhybrid.backends.failures import from_error, quiet
+from d2lhybrid.backends.failures import quiet, require_runs
 from d2lhybrid.backends.torch import dynamo, private
-from d2lhybrid.backends.torch.export import eager, run_parts_with, run_with
+from d2lhybrid.backends.torch.dynamo import compiling_with
+from d2lhybrid.backends.torch.export import compiled, eager
 from d2lhybrid.backends.torch.parts import compiled_in, is_compiled
 from d2lhybrid.backends.torch.private import compiled_wrapper
 from d2lhybrid.backends.torch.stages import graph_of
-from d2lhybrid.backends.variant import Args, Function, Kwargs
-from d2lhybrid.core.arguments import name_of
+from d2lhybrid.core.arguments import Args, Function, Kwargs, name_of
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.graphs.explanation import (
     Explanation,
@@ -27,6 +27,7 @@ from d2lhybrid.graphs.explanation import (
 from d2lhybrid.graphs.graph import Graph
 
 VERSION = f"PyTorch {torch.__version__.partition('+')[0]}"
+_Seen = tuple[list[Any], Exception | None]
 
 
 def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
@@ -68,7 +69,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         recording=Recording(partial(made, recorded)),
     )
     if error:
-        refused = from_error(error, dynamo.users_frames(error))
+        refused = Finding.of(error, dynamo.users_frames(error))
         return replace(report, unsupported=(refused,))
     given_up = [replace(failure, reason=failure.reason.splitlines()[0]) for failure in failures]
     reached = [_limit_reached(code, limit) for code, limit in limits]
@@ -84,7 +85,56 @@ def _is_compiled_in_parts(model: Any) -> bool:
 def _runner_of(model: Any) -> Function:
     """What runs a model with a compiler of ours."""
     is_around = private.is_decorated(model) and dynamo.can_compile_parts()
-    return run_parts_with if is_around or _is_compiled_in_parts(model) else run_with
+    return _run_parts_with if is_around or _is_compiled_in_parts(model) else _run_with
+
+
+def _run_with(see: Function, model: Any, args: Args, kwargs: Kwargs) -> _Seen:
+    """Run a model that is compiled anew; its graphs run as they are.
+
+    Returns:
+        What `see` makes of each graph and its inputs, and what TorchDynamo raises instead.
+    """
+    plain, seen = eager(model), []
+
+    def backend(graph: Any, inputs: Any) -> Any:
+        seen.append(see(graph, inputs))
+        return graph.forward
+
+    with quiet():
+        try:
+            compiled(plain, backend=backend)(*args, **kwargs)
+        except Exception as error:
+            require_runs(name_of(plain), eager(model), args, kwargs)
+            return seen, error
+    return seen, None
+
+
+def _run_parts_with(see: Function, model: Any, args: Args, kwargs: Kwargs) -> _Seen:
+    """Run a model as it is, but compile anew what the user has compiled in it.
+
+    Returns:
+        As ``_run_with``, each graph as often as it runs: equal parts may share a program.
+    """
+    seen = []
+
+    def backend(graph: Any, inputs: Any) -> Any:
+        made = see(graph, inputs)
+
+        def run(*tensors: Any) -> Any:
+            seen.append(made)
+            return graph.forward(*tensors)
+
+        return run
+
+    with quiet():
+        try:
+            with compiling_with(backend):
+                model(*args, **kwargs)
+        except Exception as error:
+            eagerly = torch.compiler.set_stance("force_eager")
+            require_runs(name_of(model), eagerly(model), args, kwargs)
+            return seen, error
+    return seen, None
 
 
 def _in_parts_text(name: str) -> str:

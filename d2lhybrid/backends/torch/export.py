@@ -15,15 +15,11 @@ from typing import Any
 import torch
 from torch import nn
 
-from d2lhybrid.backends.copies import copied
-from d2lhybrid.backends.failures import quiet, require_runs
 from d2lhybrid.backends.formats import ExampleCall
 from d2lhybrid.backends.torch import private
-from d2lhybrid.backends.torch.dynamo import compiling_with
 from d2lhybrid.backends.torch.models import evaluating
 from d2lhybrid.backends.torch.private import APART, is_compiled_in_place, original
-from d2lhybrid.backends.variant import Args, Function, Kwargs
-from d2lhybrid.core.arguments import name_of
+from d2lhybrid.core.arguments import Function
 from d2lhybrid.core.errors import SaveError, UnsupportedArtifactError, brief
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.output import silent
@@ -43,24 +39,6 @@ def eager(model: Any) -> Any:
     if isinstance(owner, nn.Module) and model.__name__ in ("forward", "__call__"):
         return eager(owner)
     return copy.copy(model) if is_compiled_in_place(model) else model
-
-
-def clone_sharing_parameters(net: Any) -> Any:
-    """A copy that shares its tensors with the module; not in training mode, which changes them.
-
-    Its submodules are eager as well. A function is returned as it is.
-    """
-    if not isinstance(net, nn.Module):
-        return net
-    tensors = [] if net.training else [*net.parameters()]
-    # What a forward left behind (the weight of weight_norm, a last activation) cannot be copied.
-    attributes = (value for module in net.modules() for value in vars(module).values())
-    tensors += [a for a in attributes if isinstance(a, torch.Tensor) and not a.is_leaf]
-    clone: nn.Module = copied(net, {id(tensor): tensor for tensor in tensors})
-    for path, submodule in reversed([*clone.named_modules(remove_duplicate=False)]):
-        if original(submodule) is not submodule:
-            clone.set_submodule(path, original(submodule))
-    return clone
 
 
 def padding(net: Any, inputs: int) -> str:
@@ -87,58 +65,6 @@ def compiled(net: Function, **options: Any) -> Function:
     """
     fast: Function = torch.compile(net, **options, **APART)
     return fast
-
-
-Seen = tuple[list[Any], Exception | None]
-
-
-def run_with(see: Function, model: Any, args: Args, kwargs: Kwargs) -> Seen:
-    """Run a model that is compiled anew; its graphs run as they are.
-
-    Returns:
-        What `see` makes of each graph and its inputs, and what TorchDynamo raises instead.
-    """
-    plain, seen = eager(model), []
-
-    def backend(graph: Any, inputs: Any) -> Any:
-        seen.append(see(graph, inputs))
-        return graph.forward
-
-    with quiet():
-        try:
-            compiled(plain, backend=backend)(*args, **kwargs)
-        except Exception as error:
-            require_runs(name_of(plain), eager(model), args, kwargs)
-            return seen, error
-    return seen, None
-
-
-def run_parts_with(see: Function, model: Any, args: Args, kwargs: Kwargs) -> Seen:
-    """Run a model as it is, but compile anew what the user has compiled in it.
-
-    Returns:
-        As ``run_with``, each graph as often as it runs: equal parts may share a program.
-    """
-    seen = []
-
-    def backend(graph: Any, inputs: Any) -> Any:
-        made = see(graph, inputs)
-
-        def run(*tensors: Any) -> Any:
-            seen.append(made)
-            return graph.forward(*tensors)
-
-        return run
-
-    with quiet():
-        try:
-            with compiling_with(backend):
-                model(*args, **kwargs)
-        except Exception as error:
-            eagerly = torch.compiler.set_stance("force_eager")
-            require_runs(name_of(model), eagerly(model), args, kwargs)
-            return seen, error
-    return seen, None
 
 
 def can_export_directly(example: ExampleCall) -> bool:

@@ -7,10 +7,8 @@ from typing import Any
 
 import torch
 
-from d2lhybrid.backends import defaults
-from d2lhybrid.backends.cautions import in_training_mode
-from d2lhybrid.backends.torch.parts import trained_layers
-from d2lhybrid.backends.variant import Args, Function, Kwargs
+from d2lhybrid.backends.defaults import models as defaults
+from d2lhybrid.core.arguments import Args, Function, Kwargs
 
 donates = defaults.donates
 
@@ -50,4 +48,8 @@ def evaluating(model: Any) -> Iterator[None]:
 
 
 def warnings(model: Function, _args: Args, _kwargs: Kwargs) -> Iterable[str]:
+    # Only a comparison asks for them.
+    from d2lhybrid.backends.cautions import in_training_mode
+    from d2lhybrid.backends.torch.layers import trained_layers
+
     return in_training_mode(model, trained_layers(model), "net.eval()")

@@ -1,9 +1,10 @@
 """Every private name of PyTorch that this folder uses, behind a small function.
 
-Those of what TorchDynamo has done stand in ``dynamo.py``, those of what Inductor is about to do in
-``inductor.py``. They are looked up when they are asked for; ``torch`` imports ``torch._dynamo`` and
-``torch._inductor`` then. One that a version of PyTorch does not have raises AttributeError or
-ImportError there, which ``explain`` and ``graph`` turn into a note.
+Those that waiting needs stand in ``bindings.py``, those of what TorchDynamo has done in
+``dynamo.py``, those of what Inductor is about to do in ``inductor.py``. They are looked up when
+they are asked for; ``torch`` imports ``torch._dynamo`` and ``torch._inductor`` then. One that a
+version of PyTorch does not have raises AttributeError or ImportError there, which ``explain`` and
+``graph`` turn into a note.
 """
 
 import re
@@ -16,8 +17,7 @@ from typing import Any
 
 import torch
 
-from d2lhybrid.backends.variant import Function
-from d2lhybrid.core.arguments import name_of
+from d2lhybrid.core.arguments import Function, name_of
 from d2lhybrid.core.errors import CallFailedError, first_line
 from d2lhybrid.core.i18n import gettext as _
 
@@ -185,6 +185,11 @@ def forget_programs() -> None:
     getattr(utils, "clear_caches", lambda: None)()
 
 
+def start_dynamo() -> None:
+    """Import TorchDynamo. It takes a second, which belongs to none of the ways that need it."""
+    import_module("torch._dynamo")
+
+
 def start_disk_cache() -> None:
     """Hash the source of Inductor, which belongs to the key of every program on the disk."""
     codecache = import_module("torch._inductor.codecache")
@@ -202,17 +207,6 @@ def without_disk_cache() -> Iterator[None]:
         torch._inductor.config.patch(fx_graph_cache=False),
     ):
         yield
-
-
-def cuda_context(index: int) -> bool:
-    """Does this process have a context on a CUDA device? Yes where PyTorch does not tell."""
-    has_context = getattr(torch._C, "_cuda_hasPrimaryContext", lambda index: True)
-    return torch.cuda.is_initialized() and bool(has_context(index))
-
-
-def is_tracing() -> bool:
-    """Does this thread trace? Yes where it does not tell, for ``is_compiling`` is one for all."""
-    return bool(getattr(torch._C, "_len_torch_dispatch_stack", lambda: True)())
 
 
 def without_gradients(run: Function) -> Any:

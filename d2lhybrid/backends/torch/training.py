@@ -6,18 +6,12 @@ import torch
 
 from d2lhybrid.backends.checks import require_own, require_trainable
 from d2lhybrid.backends.copies import copied
+from d2lhybrid.backends.torch import private
 from d2lhybrid.backends.torch.compiler import INDUCTOR
 from d2lhybrid.backends.torch.export import compiled, no_inductor
-from d2lhybrid.backends.torch.parts import dropping_layers
-from d2lhybrid.backends.variant import (
-    Args,
-    DeferredBuild,
-    Function,
-    Kwargs,
-    TrainingStep,
-    Variant,
-    VariantsByName,
-)
+from d2lhybrid.backends.torch.layers import dropping_layers
+from d2lhybrid.backends.variant import DeferredBuild, TrainingStep, Variant, VariantsByName
+from d2lhybrid.core.arguments import Args, Function, Kwargs
 
 _STEP = """def step():
     optimizer.zero_grad()
@@ -42,6 +36,7 @@ def training(
     require_trainable(net, {"torch.nn.Module": torch.nn.Module}, optimizer, optimizers, example)
     known = (tensor for group in optimizer.param_groups for tensor in group["params"])
     require_own(net, net.parameters(), optimizer, known)
+    private.start_dynamo()
 
     def make(compile_model: bool = False, compile_step: bool = False) -> Function:
         # Together, because the optimizer holds the parameters of the model.

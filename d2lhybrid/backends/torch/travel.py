@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from d2lhybrid.backends.torch import private
-from d2lhybrid.backends.variant import Function, Kwargs
+from d2lhybrid.core.arguments import Function, Kwargs
 
 
 def reduce(obj: Any) -> Any:

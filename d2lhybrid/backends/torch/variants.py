@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from d2lhybrid.backends.checks import require_options
+from d2lhybrid.backends.copies import copied
 from d2lhybrid.backends.layers import Layer, chain
 from d2lhybrid.backends.mlp import functions
 from d2lhybrid.backends.torch import ahead, export, private
@@ -16,15 +17,13 @@ from d2lhybrid.backends.torch.compiler import INDUCTOR
 from d2lhybrid.backends.torch.export import compiled, eager, no_inductor
 from d2lhybrid.backends.variant import (
     NOTHING_COMPILED,
-    Args,
     DeferredBuild,
-    Function,
-    Kwargs,
     Variant,
     VariantsByName,
     WithCompilerNote,
 )
 from d2lhybrid.backends.written import passed, positional
+from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.i18n import noop as N_
 
 _ACTIVATIONS = {nn.ReLU: "relu", nn.Sigmoid: "sigmoid", nn.Tanh: "tanh"}
@@ -61,8 +60,9 @@ def variants(
     none does not compete with one that does.
     """
     require_options("torch.compile", options, ("dynamic", "backend", "mode"))
+    private.start_dynamo()
     written = _written(net, args, kwargs)
-    net = export.clone_sharing_parameters(eager(net))
+    net = _clone_sharing_parameters(eager(net))
     unfit = _why_not_ahead(net)
     ways = {
         "eager": _eager(net, len(args) + len(kwargs)),
@@ -116,6 +116,24 @@ def _why_not_ahead(net: Any) -> str:
     return ""
 
 
+def _clone_sharing_parameters(net: Any) -> Any:
+    """A copy that shares its tensors with the module; not in training mode, which changes them.
+
+    Its submodules are eager as well. A function is returned as it is.
+    """
+    if not isinstance(net, nn.Module):
+        return net
+    tensors = [] if net.training else [*net.parameters()]
+    # What a forward left behind (the weight of weight_norm, a last activation) cannot be copied.
+    attributes = (value for module in net.modules() for value in vars(module).values())
+    tensors += [a for a in attributes if isinstance(a, torch.Tensor) and not a.is_leaf]
+    clone: nn.Module = copied(net, {id(tensor): tensor for tensor in tensors})
+    for path, submodule in reversed([*clone.named_modules(remove_duplicate=False)]):
+        if private.original(submodule) is not submodule:
+            clone.set_submodule(path, private.original(submodule))
+    return clone
+
+
 def _eager(net: Any, inputs: int) -> Variant:
     """The model as Python runs it, with a note if it computes other padded rows than the others."""
     code, differs = _RUN.replace("fast", "net"), export.padding(net, inputs).rstrip(".。")
@@ -135,7 +153,7 @@ def _torchscript(net: Any, unfit: str) -> VariantsByName:
     """
 
     def script() -> Any:
-        return private.scripted(lambda: export.clone_sharing_parameters(net))
+        return private.scripted(lambda: _clone_sharing_parameters(net))
 
     def frozen() -> Any:
         return torch.jit.optimize_for_inference(torch.jit.freeze(script()))

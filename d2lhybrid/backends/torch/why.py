@@ -10,14 +10,13 @@ from typing import Any
 import torch
 from torch.autograd.profiler import profile
 
-from d2lhybrid.backends import defaults
+from d2lhybrid.backends.defaults import why as defaults
 from d2lhybrid.backends.failures import quiet
 from d2lhybrid.backends.overhead import least_until
 from d2lhybrid.backends.torch import device, dynamo, inductor, parts, private
 from d2lhybrid.backends.torch.explain import VERSION, made, why_no_graph
 from d2lhybrid.backends.torch.stages import graph_of, is_view
-from d2lhybrid.backends.variant import Args, Function, Kwargs
-from d2lhybrid.core.arguments import name_of
+from d2lhybrid.core.arguments import Args, Function, Kwargs, name_of
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.graphs.explanation import Explanation, Finding, MissingNames, Recording
 

@@ -1,0 +1,45 @@
+"""Private names of ``torch._C`` that waiting for PyTorch needs, each behind a small function."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import torch
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+def cuda_context(index: int) -> bool:
+    """Does this process have a context on a CUDA device? Yes where PyTorch does not tell."""
+    has_context = getattr(torch._C, "_cuda_hasPrimaryContext", lambda index: True)
+    return torch.cuda.is_initialized() and bool(has_context(index))
+
+
+def is_tracing() -> bool:
+    """Does this thread trace? Yes where it does not tell, for ``is_compiling`` is one for all."""
+    return bool(getattr(torch._C, "_len_torch_dispatch_stack", lambda: True)())
+
+
+def left_alone(function: Function) -> Function:
+    """The function, which TorchDynamo does not compile, nor what it calls.
+
+    ``torch.compiler.disable`` does so, too, but imports TorchDynamo, which takes a second. It takes
+    over where PyTorch has no such names.
+    """
+    try:
+        native = torch._C._dynamo.eval_frame
+        skip = native._FrameAction.SKIP
+        native.set_code_exec_strategy(function.__code__, native._FrameExecStrategy(skip, skip))
+    except AttributeError:
+        disabled: Function = torch.compiler.disable(function)
+        return disabled
+    return function
+
+
+def constant(function: Function) -> Function:
+    """The function, whose result TorchDynamo takes as it is: it does not trace how it comes about.
+
+    So does ``torch.compiler.assume_constant_result``, which imports TorchDynamo for it.
+    """
+    marked: Any = function
+    marked._dynamo_marked_constant = True
+    return function
