@@ -166,6 +166,9 @@ class CompilerModule(Protocol):
             started it.
         """
 
+    def is_loaded(self) -> bool:
+        """Is a compiler there that may have compiled something? One that isn't imported hasn't."""
+
     def programs_compiled(self) -> int | None:
         """How many programs its compilers have made in this process so far; None if it isn't known.
 

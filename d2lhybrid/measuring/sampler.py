@@ -10,7 +10,7 @@ length (as Criterion fits one). The accelerator's own events give a third time, 
 
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,7 +22,7 @@ import numpy as np
 from d2lhybrid.backends import loaded
 from d2lhybrid.backends.base import Framework
 from d2lhybrid.backends.owners import find_framework
-from d2lhybrid.backends.variant import SelfTimed, TrainingStep
+from d2lhybrid.backends.variant import DeferredBuild, SelfTimed, TrainingStep
 from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
@@ -99,7 +99,7 @@ class Sampler:
         synchronize()  # some frameworks compile what they wait by
         before = programs_compiled(loaded())
         with ExitStack() as stack:
-            for framework in loaded():
+            for framework in self._who_may_compile(loaded()):
                 self.compiled[framework] = stack.enter_context(framework.why.first_call())
             started = time_cold_start(self.target, self.timer, build_timeout)
         self.costs, self.disk_cache_hit = started.costs, started.disk_cache_hit
@@ -167,11 +167,18 @@ class Sampler:
         """Was anything compiled for it, by what was counted or by what it is?"""
         if self.first_compilations or self.later_compilations or self.runs_elsewhere:
             return True
-        return any(one.why.is_compiled(self.function) for one in self._compiled_by)
+        by = self._who_may_compile(self._compiled_by)
+        return any(one.why.is_compiled(self.function) for one in by)
 
     def is_passed_by(self) -> bool:
         """Does its framework's compiler pass it by, although a reader may think otherwise?"""
-        return any(one.why.why_not_compiled(self.function) for one in self._compiled_by)
+        by = self._who_may_compile(self._compiled_by)
+        return any(one.why.why_not_compiled(self.function) for one in by)
+
+    def _who_may_compile(self, frameworks: Iterable[Framework]) -> list[Framework]:
+        """Those whose compilers are there, or come with the variant; of others nothing is asked."""
+        is_built = isinstance(self.target.function, DeferredBuild)
+        return [one for one in frameworks if is_built or one.compiler.is_loaded()]
 
     def call(self, calls: int) -> Any:
         """Call so many times, waiting for nothing; the last output."""

@@ -1,6 +1,7 @@
 """PyTorch's compiler: what a process pays for it once, and what it has compiled."""
 
 import os
+import sys
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from time import perf_counter
@@ -11,7 +12,6 @@ import torch
 from d2lhybrid.backends import get
 from d2lhybrid.backends.environment import variables_for_caches
 from d2lhybrid.backends.torch import device, private
-from d2lhybrid.backends.torch.export import compiled
 from d2lhybrid.backends.variant import DeferredBuild
 from d2lhybrid.core.arguments import Function
 from d2lhybrid.core.environment import variable_set
@@ -37,6 +37,10 @@ def start(function: Function) -> tuple[str, float | None]:
         _start_inductor()
     is_ahead = isinstance(function, DeferredBuild) and function.ahead
     return INDUCTOR, None if is_ahead else _seconds
+
+
+def is_loaded() -> bool:
+    return "torch._dynamo" in sys.modules
 
 
 def use_disk_cache(folder: Path) -> None:
@@ -75,6 +79,8 @@ def _compile_smallest(used: torch.device) -> None:
 
     It is compiled anew, because what is found on the disk starts only a part of the compiler.
     """
+    from d2lhybrid.backends.torch.export import compiled
+
     ones = torch.ones(8, 8, device=used)
     with torch.no_grad(), private.without_disk_cache():
         compiled(lambda x, w: torch.relu(x @ w + 1).sum(-1))(ones, ones)
