@@ -162,6 +162,12 @@ net, x = torch.nn.Linear(2, 2), torch.ones(1, 2)
 save(net, "linear", x)
 load("linear")(x)
 """
+COMPARES = """
+from d2lhybrid import compare
+functions = {"sin": torch.sin, "cos": torch.cos}
+c = compare(functions, torch.ones(9), time_limit=0.1, progress=False, check=False)
+print(c, c._repr_html_())
+"""
 
 
 # What a program does, and the folders and modules of the package that it may load.
@@ -170,8 +176,13 @@ load("linear")(x)
     [
         (TIMES, {"timing", "backends", "core"}),
         (SAVES, {"artifacts", "backends", "core"}),
+        (COMPARES, {"verbs", "showing", "measuring", "timing", "backends", "core"}),
     ],
-    ids=["uses Benchmark and Timer", "saves and loads a PyTorch model"],
+    ids=[
+        "uses Benchmark and Timer",
+        "saves and loads a PyTorch model",
+        "compares two PyTorch functions and prints",
+    ],
 )
 def test_a_program_loads_what_it_uses(program, rooms, tmp_path, request):
     listed = "import sys\nprint(*(name for name in sys.modules if name.startswith('d2lhybrid.')))"
