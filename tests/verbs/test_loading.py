@@ -3,7 +3,7 @@
 from processes import python
 
 ROOMS = ("processes", "teaching", "artifacts", "why", "verbs.claims", "verbs.sweeping")
-PICTURES = ("showing.pictures", "showing.plot", "showing.bars", "showing.summary")
+PICTURES = ("showing.pictures", "showing.plot", "showing.summary")
 
 
 def test_comparing_two_functions_loads_nothing_that_only_others_need():
