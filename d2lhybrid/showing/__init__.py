@@ -4,6 +4,6 @@
 2. ``text``: rows -> a page, from the top: ``cautions``, one of the ``tables``, the ``advice``, why
    (from the folder of that name), ``remarks`` and details. ``undecided`` and ``verdicts`` have the
    words for verdicts, and ``claims`` the sentences on a claim.
-3. ``pictures``: rows -> marks, steps and curves, which ``plot`` draws, and ``bars`` beside guesses.
+3. ``pictures``: rows -> marks, steps and curves, which ``plot`` draws.
 4. ``summary``: rows -> plain data, for programs that read notebooks.
 """

@@ -1,7 +1,9 @@
 """What the chapters print with, beside the verbs.
 
-Tables of figures, what compilers make of the same function, and what was found beside a reader's
-guesses are made here; plots, the language and the other names are handed on. Importing this module
+``printing`` has tables of figures, ``trials`` what compilers make of the same function, and
+``plots`` the pictures that are of no comparison. ``answers`` shows what was found beside what a
+reader has guessed: words and numbers (``guesses``), or comparisons: their rows (``groups``), a
+picture (``bars``) and ``sentences``. The language and the other names are handed on. Importing this
 loads no framework and no Matplotlib.
 """
 

@@ -5,8 +5,10 @@ from typing import Any, TypeGuard
 
 from d2lhybrid.core.i18n import sentences
 from d2lhybrid.showing.cautions import uncertain
-from d2lhybrid.teaching.groups import Revealed, groups, picture, picture_in_words
+from d2lhybrid.teaching.bars import picture, picture_in_words
+from d2lhybrid.teaching.groups import groups
 from d2lhybrid.teaching.guesses import Plain, in_words
+from d2lhybrid.teaching.sentences import Revealed
 from d2lhybrid.verbs.claims import in_ipython
 from d2lhybrid.verbs.comparison import Comparison
 

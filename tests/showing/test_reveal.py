@@ -16,7 +16,9 @@ from d2lhybrid.errors import ArgumentError
 from d2lhybrid.graphs.facts import Facts
 from d2lhybrid.measuring.row import Row, Times
 from d2lhybrid.teaching import reveal
-from d2lhybrid.teaching.groups import Revealed, groups, picture, picture_in_words, sentences_of
+from d2lhybrid.teaching.bars import picture, picture_in_words
+from d2lhybrid.teaching.groups import groups
+from d2lhybrid.teaching.sentences import Revealed, sentences_of
 from d2lhybrid.verbs.comparison import MIME
 
 

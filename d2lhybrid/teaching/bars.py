@@ -1,14 +1,17 @@
-"""Groups of bars from a common baseline, beside a reader's guesses."""
+"""The picture of groups: bars from a common baseline, and a reader's guesses."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil, floor, inf, log10
 from typing import Any
 
 from d2lhybrid.core.i18n import general, gettext as _, listed, names
-from d2lhybrid.showing import plot
-from d2lhybrid.showing.plot import Notes
+from d2lhybrid.core.table import seconds
+from d2lhybrid.measuring.row import Row, Rows
+from d2lhybrid.showing import pictures, plot
+from d2lhybrid.showing.verdicts import VERDICTS
+from d2lhybrid.teaching.groups import Group
 
+_SHOWN_BY_SIDE = ("faster", "slower")  # verdicts that the side of a bar shows
 _ROW = 0.3  # inches
 _BAR = 0.66  # of the height of a row
 _BETWEEN = 0.4  # rows between two groups
@@ -18,43 +21,18 @@ _GUESS = {"marker": "D", "markersize": 7.5, "linestyle": "none", "markeredgewidt
 _CLEAR = 10  # points between the middle of a guess and a text, at least
 
 
-@dataclass(frozen=True)
-class Bar:
-    """One of a group: a ratio, its colour, and the text at its end."""
+def picture(groups: Sequence[Group], comparisons: Sequence[Rows] = ()) -> Any:
+    """A bar for each variant of each group, and the guesses; returns the axes.
 
-    label: str
-    ratio: float
-    text: str
-    colour: str
-    is_undecided: bool = False
+    Bars lead from 1, which is the baseline, to each ratio, on a logarithmic axis. Each group has a
+    line with its name and its baseline's time, then its bars; the guess is a hollow diamond in the
+    row of the fastest.
 
-
-@dataclass(frozen=True)
-class Group:
-    """Bars below a name, from the same baseline, whose time is written beside the name.
-
-    The guess is how many times as fast as the baseline the fastest will be; None if there is none.
+    The comparisons are those of the groups: the figure says where and when they ran, and whether
+    their times are uncertain. Without them, whoever shows the figure has to say that.
     """
-
-    name: str
-    baseline: str
-    time: str
-    bars: tuple[Bar, ...]
-    guess: float | None = None
-
-    @property
-    def fastest(self) -> Bar | None:
-        """The bar with the highest ratio, beside which the guess is shown."""
-        return max(self.bars, key=lambda bar: bar.ratio, default=None)
-
-
-def draw(groups: Sequence[Group], notes: Notes) -> Any:
-    """Bars from 1, which is the baseline, to each ratio, on a logarithmic axis; returns the axes.
-
-    Each group has a line with its name and its baseline's time, then its bars; the guess is a
-    hollow diamond in the row of the fastest.
-    """
-    height = sum(1 + len(group.bars) + _BETWEEN for group in groups)
+    notes = pictures.notes(comparisons)
+    height = sum(1 + len(group.rows) + _BETWEEN for group in groups)
     low, high = _ends(groups)
     labels: dict[float, str] = {}
     guessed = []
@@ -63,19 +41,19 @@ def draw(groups: Sequence[Group], notes: Notes) -> Any:
         ax.set(xscale="log", xlim=(low, high))
         for group in groups:
             _head(ax, group, y)
-            ax.vlines(1, y + 0.5, y + len(group.bars) + 0.5, color=plot.GREY, linewidth=1)
-            for bar in group.bars:
+            ax.vlines(1, y + 0.5, y + len(group.rows) + 0.5, color=plot.GREY, linewidth=1)
+            for row in group.rows:
                 y += 1
-                labels[y] = plot.folded(bar.label, plot.LONG_LABEL)
-                text = _draw_bar(ax, bar, y)
-                if group.guess is not None and bar is group.fastest:
+                labels[y] = plot.folded(row.name, plot.LONG_LABEL)
+                text = _draw_bar(ax, row, y)
+                if group.guess is not None and row is group.fastest:
                     _diamond(ax, group.guess, y)
                     guessed.append((text, group.guess))
             y += 1 + _BETWEEN
         ax.set_yticks([*labels], [*labels.values()])
         ax.tick_params(axis="y", length=0)
         ax.spines["left"].set_visible(False)
-        ax.set(ylim=(y - _BETWEEN - 0.3, -0.6), xlabel=title(groups))
+        ax.set(ylim=(y - _BETWEEN - 0.3, -0.6), xlabel=_title(groups))
         ticks = _ticks(low, high)
         ax.set_xticks(ticks, map(general, ticks))
         ax.set_xticks([], minor=True)
@@ -86,23 +64,23 @@ def draw(groups: Sequence[Group], notes: Notes) -> Any:
         plot.write_notes(ax, notes)
         for text, guess in guessed:
             _move_aside(ax, text, guess)
-    return plot.described(ax, in_words(groups), notes)
+    return plot.described(ax, picture_in_words(groups), notes)
 
 
-def title(groups: Sequence[Group]) -> str:
+def _title(groups: Sequence[Group]) -> str:
     """What the axis shows."""
     return _("times as fast as {baseline}").format(baseline=_baseline(groups))
 
 
-def in_words(groups: Sequence[Group]) -> str:
-    """The picture for those who don't see it."""
+def picture_in_words(groups: Sequence[Group]) -> str:
+    """This picture for those who don't see it."""
     shown = []
     for group in groups:
-        parts = [f"{bar.label} {bar.text}" for bar in group.bars]
+        parts = [f"{row.name} {_text(row)}" for row in group.rows]
         if group.guess is not None:
             guess = f"{general(group.guess)}×"
             parts.append(_("your guess: {guess}").format(guess=guess))
-        head = f"{group.name} ({group.baseline} {group.time})"
+        head = f"{group.name} ({_baseline_of(group)})"
         shown.append(f"{head}: {names(parts)}" if parts else head)
     text = _("Bars that show how many times as fast as {baseline} each variant is: {rows}.")
     return text.format(baseline=_baseline(groups), rows=listed(shown))
@@ -110,14 +88,14 @@ def in_words(groups: Sequence[Group]) -> str:
 
 def _baseline(groups: Sequence[Group]) -> str:
     """The baseline's name, if all groups have the same."""
-    baselines = {group.baseline for group in groups}
+    baselines = {group.baseline.label for group in groups}
     return baselines.pop() if len(baselines) == 1 else _("the baseline")
 
 
 def _ends(groups: Sequence[Group]) -> tuple[float, float]:
     """The ends of the axis, which has room for every bar and every guess."""
-    ratios = [1.0, *(bar.ratio for group in groups for bar in group.bars)]
-    ratios += [group.guess for group in groups if group.guess is not None and group.bars]
+    ratios = [1.0, *(row.latency.ratio for group in groups for row in group.rows)]
+    ratios += [group.guess for group in groups if group.guess is not None and group.rows]
     inside = [ratio for ratio in ratios if 0 < ratio < inf]
     return min(inside) / _SIDE, max(*inside, 1.5) * _SIDE
 
@@ -140,18 +118,33 @@ def _head(ax: Any, group: Group, y: float) -> None:
     place = {"va": "center", "fontsize": "medium"}
     name = ax.text(0.01, y, group.name, transform=ax.get_yaxis_transform(), **place)
     place = {"xycoords": name, "textcoords": "offset points", "va": "center", "fontsize": "small"}
-    ax.annotate(f"{group.baseline} {group.time}", (1, 0.5), (8, 0), **place)
+    ax.annotate(_baseline_of(group), (1, 0.5), (8, 0), **place)
 
 
-def _draw_bar(ax: Any, bar: Bar, y: float) -> Any:
+def _baseline_of(group: Group) -> str:
+    """What the line at 1 stands for, with its time."""
+    return f"{group.baseline.label} {seconds(group.baseline.latency.seconds)}"
+
+
+def _draw_bar(ax: Any, row: Row, y: float) -> Any:
     """The bar and its text, which is returned; pale with a dashed edge if it is undecided."""
-    style: dict[str, Any] = {"color": bar.colour, "linewidth": 0}
-    if bar.is_undecided:
-        edge = {"facecolor": "none", "edgecolor": bar.colour, "linestyle": "--"}
-        ax.barh(y, bar.ratio - 1, _BAR, 1, linewidth=1, **edge)
+    verdict, ratio = row.latency.shown_verdict, row.latency.ratio
+    colour = VERDICTS[verdict].colour
+    style: dict[str, Any] = {"color": colour, "linewidth": 0}
+    if verdict == "undecided":
+        edge = {"facecolor": "none", "edgecolor": colour, "linestyle": "--"}
+        ax.barh(y, ratio - 1, _BAR, 1, linewidth=1, **edge)
         style["alpha"] = plot.PALE
-    ax.barh(y, bar.ratio - 1, _BAR, 1, **style)
-    return plot.beside(ax, bar.text, max(bar.ratio, 1.0), y)
+    ax.barh(y, ratio - 1, _BAR, 1, **style)
+    return plot.beside(ax, _text(row), max(ratio, 1.0), y)
+
+
+def _text(row: Row) -> str:
+    """Ratio and time, and the verdict unless the side of the bar shows it."""
+    times = row.latency
+    word = _(VERDICTS[times.shown_verdict].word)
+    said = "" if times.shown_verdict in _SHOWN_BY_SIDE else f", {word}"
+    return f"{times.shown_ratio}× ({seconds(times.seconds)}{said})"
 
 
 def _diamond(ax: Any, guess: float, y: float) -> None:
