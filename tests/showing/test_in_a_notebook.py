@@ -4,18 +4,9 @@ import base64
 import re
 import struct
 
-import nbclient
-import nbformat
+from kernels import executed
 
 from d2lhybrid.verbs.comparison import MIME
-
-
-def executed(cells, folder):
-    """The cells with these texts, after they ran in a kernel."""
-    notebook = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, cells)))
-    client = nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3")
-    client.execute(cwd=str(folder))
-    return notebook.cells
 
 
 def test_every_plot_shows_and_is_sharp_and_results_have_a_summary(tmp_path):

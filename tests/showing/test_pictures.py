@@ -1,6 +1,5 @@
 """What is drawn: texts inside the figure, lengths that are times, marks besides colours."""
 
-import itertools
 import pickle
 import re
 from pathlib import Path
@@ -9,6 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from by_hand import comparison, sweep
+from figures import in_words, require_good_looks
 from matplotlib.ft2font import FT2Font
 
 from d2lhybrid.core import i18n
@@ -25,33 +25,6 @@ def spread(ratio, variants):
     times = [1e-4 * ratio ** (at / (variants - 1)) for at in range(variants)]
     times.insert(0, times.pop(variants // 2))
     return {f"variant {at}": time for at, time in enumerate(times)}
-
-
-def require_apart(texts):
-    boxes = [text.get_window_extent() for text in texts]
-    for one, other in itertools.combinations(boxes, 2):
-        assert not one.overlaps(other)
-
-
-def require_good_looks(ax):
-    """No text overlaps another of its kind or leaves the figure; ticks tell a scale."""
-    figure = ax.figure
-    figure.canvas.draw()
-    for axis in (ax.xaxis, ax.yaxis):
-        low, high = sorted(axis.get_view_interval())
-        ticks = [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
-        inside = [tick.label1 for tick in ticks]
-        require_apart(inside)
-        texts = {label.get_text() for label in inside}
-        assert len(texts) == len(inside) >= 2 or len(inside) == 1
-        assert not any(label.get_text() for label in axis.get_minorticklabels())
-    require_apart(ax.texts)
-    titles = [figure._supxlabel, figure._suptitle, ax.xaxis.label, ax.yaxis.label]
-    said = [text for text in [*titles, *ax.texts, *inside] if text and text.get_text()]
-    for text in said:  # inside: of the rows
-        low, high = text.get_window_extent().get_points()
-        assert all(low > -2), text.get_text()
-        assert all(high < figure.bbox.get_points()[1] + 2), text.get_text()
 
 
 SHAPES = [("en", 2, 1.02), ("en", 12, 1e4)]
@@ -160,12 +133,6 @@ def test_chinese_and_japanese_have_the_shapes_of_their_language_and_all_of_them(
     catalog = Path(i18n.__file__).parents[1] / "locale" / language / "LC_MESSAGES" / "d2lhybrid.po"
     wide = {sign for sign in catalog.read_text(encoding="utf-8") if ord(sign) > 0x2E7F}
     assert not [sign for sign in wide if ord(sign) not in charmap]
-
-
-def in_words(ax):
-    data, _metadata = ax.figure._repr_mimebundle_()
-    assert set(data) == {"image/png", "text/plain"}
-    return data["text/plain"]
 
 
 def test_every_figure_says_in_words_what_it_shows():

@@ -7,9 +7,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from by_hand import comparison
+from figures import in_words, require_good_looks
+from kernels import executed
 from processes import python
-from test_in_a_notebook import executed
-from test_pictures import in_words, require_good_looks
 
 from d2lhybrid.core import i18n
 from d2lhybrid.errors import ArgumentError

@@ -1,0 +1,3 @@
+"""These tests read English, and draw without a window."""
+
+from english import english  # noqa: F401
