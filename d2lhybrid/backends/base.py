@@ -19,17 +19,8 @@ from typing import TYPE_CHECKING, Any
 from d2lhybrid.core.errors import ArgumentError
 
 if TYPE_CHECKING:  # so that waiting for a device imports nothing that only other verbs need
+    from d2lhybrid.backends import protocol
     from d2lhybrid.backends.formats import Format, FormatsModule
-    from d2lhybrid.backends.protocol import (
-        CompilerModule,
-        DeviceModule,
-        ExplainModule,
-        ModelsModule,
-        TrainingModule,
-        TravelModule,
-        VariantsModule,
-        WhyModule,
-    )
 
 # Of a framework of which nobody knows better.
 BUSY_BOUND = 9.5
@@ -96,51 +87,51 @@ class Framework:
     # Its modules. Each is looked up once, so that what is timed pays no import.
 
     @cached_property
-    def device(self) -> DeviceModule:
+    def device(self) -> protocol.DeviceModule:
         """Its devices and tensors."""
-        module: DeviceModule = self._module("device")
+        module: protocol.DeviceModule = self._module("device")
         return module
 
     @cached_property
-    def models(self) -> ModelsModule:
+    def models(self) -> protocol.ModelsModule:
         """How its models are run."""
-        module: ModelsModule = self._module("models")
+        module: protocol.ModelsModule = self._module("models")
         return module
 
     @cached_property
-    def variants(self) -> VariantsModule:
+    def variants(self) -> protocol.VariantsModule:
         """The ways to run a model."""
-        module: VariantsModule = self._module("variants")
+        module: protocol.VariantsModule = self._module("variants")
         return module
 
     @cached_property
-    def training(self) -> TrainingModule:
+    def training(self) -> protocol.TrainingModule:
         """The ways to train a model."""
-        module: TrainingModule = self._module("training")
+        module: protocol.TrainingModule = self._module("training")
         return module
 
     @cached_property
-    def explain(self) -> ExplainModule:
+    def explain(self) -> protocol.ExplainModule:
         """What its compiler makes of a model."""
-        module: ExplainModule = self._module("explain")
+        module: protocol.ExplainModule = self._module("explain")
         return module
 
     @cached_property
-    def compiler(self) -> CompilerModule:
+    def compiler(self) -> protocol.CompilerModule:
         """Its compilers."""
-        module: CompilerModule = self._module("compiler", has_defaults=True)
+        module: protocol.CompilerModule = self._module("compiler", has_defaults=True)
         return module
 
     @cached_property
-    def travel(self) -> TravelModule:
+    def travel(self) -> protocol.TravelModule:
         """How its objects and settings reach a fresh process."""
-        module: TravelModule = self._module("travel", has_defaults=True)
+        module: protocol.TravelModule = self._module("travel", has_defaults=True)
         return module
 
     @cached_property
-    def why(self) -> WhyModule:
+    def why(self) -> protocol.WhyModule:
         """Why a call takes the time that it takes."""
-        module: WhyModule = self._module("why", has_defaults=True)
+        module: protocol.WhyModule = self._module("why", has_defaults=True)
         return module
 
     @cached_property
