@@ -166,6 +166,9 @@ class CompilerModule(Protocol):
             started it.
         """
 
+    def is_imported(self) -> bool:
+        """Has anybody imported it? Until then nothing is compiled, and ``why`` has no answers."""
+
     def programs_compiled(self) -> int | None:
         """How many programs its compilers have made in this process so far; None if it isn't known.
 

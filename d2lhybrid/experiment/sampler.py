@@ -98,7 +98,7 @@ class Sampler:
         synchronize()  # some frameworks compile what they wait by
         before = programs_compiled(loaded())
         with ExitStack() as stack:
-            for framework in loaded():
+            for framework in (one for one in loaded() if one.compiler.is_imported()):
                 self.compiled[framework] = stack.enter_context(framework.why.first_call())
             started = time_cold_start(self.target, self.timer, build_timeout)
         self.costs, self.disk_cache_hit = started.costs, started.disk_cache_hit

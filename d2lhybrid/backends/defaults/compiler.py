@@ -9,6 +9,10 @@ def start(_function: Function) -> tuple[str, float | None]:
     return "", None
 
 
+def is_imported() -> bool:
+    return True
+
+
 def programs_compiled() -> int | None:
     return None
 

@@ -11,7 +11,6 @@ import torch
 from d2lhybrid.backends import get
 from d2lhybrid.backends.environment import variables_for_caches
 from d2lhybrid.backends.torch import device, private
-from d2lhybrid.backends.torch.export import compiled
 from d2lhybrid.backends.variant import DeferredBuild
 from d2lhybrid.core.arguments import Function
 from d2lhybrid.core.environment import variable_set
@@ -20,8 +19,19 @@ from d2lhybrid.core.output import silent
 INDUCTOR = "Inductor"
 SAFE_PATH = "PYTHONSAFEPATH"  # Python's own variable
 disk_cache_hits = private.disk_cache_hits
+is_imported = private.is_dynamo_imported
 programs_compiled = private.graphs_made
 _seconds: float | None = None  # that starting Inductor took in this process, once it was timed
+
+
+def compiled(net: Function, **options: Any) -> Function:
+    """torch.compile with a cache of its own, or what was compiled before would be taken again.
+
+    A PyTorch that cannot do that shares one cache among all models whose code is the same, up to
+    eight programs in all; behind these it runs them eagerly.
+    """
+    fast: Function = torch.compile(net, **options, **private.APART)
+    return fast
 
 
 def start(function: Function) -> tuple[str, float | None]:
