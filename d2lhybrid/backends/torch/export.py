@@ -22,8 +22,8 @@ from d2lhybrid.backends.torch.private import is_compiled_in_place, original
 from d2lhybrid.core.errors import SaveError, UnsupportedArtifactError, brief
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.output import silent
-from d2lhybrid.core.pytree import TreeSpec
 from d2lhybrid.core.toolchain import USUAL_CXX, find_compiler, no_compiler, require
+from d2lhybrid.core.treespec import TreeSpec
 
 no_inductor = partial(no_compiler, "C++", USUAL_CXX)  # Inductor calls that one
 
