@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 from d2lhybrid.backends.formats import Option
 from d2lhybrid.core import errors
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.pytree import TreeSpec
+from d2lhybrid.core.treespec import TreeSpec
 from d2lhybrid.core.usage import described
 
 MANIFEST = "d2lhybrid.json"

@@ -20,7 +20,8 @@ from d2lhybrid.core.arguments import BY_POSITION, Args, Kwargs, parameters_of
 from d2lhybrid.core.errors import ArgumentError, SaveError
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.pytree import Leaf, TreeSpec, tree_flatten, with_tensors
+from d2lhybrid.core.pytree import Leaf
+from d2lhybrid.core.treespec import TreeSpec, tree_flatten, with_tensors
 
 if TYPE_CHECKING:
     from d2lhybrid.backends.protocol import DeviceModule, ModelsModule

@@ -166,8 +166,8 @@ class CompilerModule(Protocol):
             started it.
         """
 
-    def is_loaded(self) -> bool:
-        """Is a compiler there that may have compiled something? One that isn't imported hasn't."""
+    def is_imported(self) -> bool:
+        """Has anybody imported it? Until then nothing is compiled, and ``why`` has no answers."""
 
     def programs_compiled(self) -> int | None:
         """How many programs its compilers have made in this process so far; None if it isn't known.

@@ -178,7 +178,7 @@ class Sampler:
     def _who_may_compile(self, frameworks: Iterable[Framework]) -> list[Framework]:
         """Those whose compilers are there, or come with the variant; of others nothing is asked."""
         is_built = isinstance(self.target.function, DeferredBuild)
-        return [one for one in frameworks if is_built or one.compiler.is_loaded()]
+        return [one for one in frameworks if is_built or one.compiler.is_imported()]
 
     def call(self, calls: int) -> Any:
         """Call so many times, waiting for nothing; the last output."""

@@ -10,7 +10,7 @@ from d2lhybrid.artifacts.integrity import file_entries
 from d2lhybrid.artifacts.manifest import MANIFEST, VERSION, Manifest, TensorSpec, parse
 from d2lhybrid.artifacts.store import read, replacing
 from d2lhybrid.artifacts.trusted import add_trusted
-from d2lhybrid.core.pytree import TreeSpec
+from d2lhybrid.core.treespec import TreeSpec
 
 TENSOR = TreeSpec("tensor")
 FIELDS = {

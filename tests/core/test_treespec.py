@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from d2lhybrid.core.pytree import MAX_SAVED_NESTING, TreeSpec, children, leaves, tree_flatten
+from d2lhybrid.core.pytree import children, leaves
+from d2lhybrid.core.treespec import MAX_SAVED_NESTING, TreeSpec, tree_flatten
 from d2lhybrid.errors import InputMismatchError
 
 TENSORS = st.integers(0, 9).map(lambda number: np.full((2,), number, "float32"))

@@ -18,7 +18,8 @@ from d2lhybrid.backends import get
 from d2lhybrid.core.arguments import call
 from d2lhybrid.core.compare_outputs import mismatch
 from d2lhybrid.core.host_array import HostArray
-from d2lhybrid.core.pytree import leaves, tree_flatten
+from d2lhybrid.core.pytree import leaves
+from d2lhybrid.core.treespec import tree_flatten
 
 # Few and quick to build; of a framework that is not named here, all.
 FEW = {

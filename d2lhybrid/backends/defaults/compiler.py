@@ -9,7 +9,7 @@ def start(_function: Function) -> tuple[str, float | None]:
     return "", None
 
 
-def is_loaded() -> bool:
+def is_imported() -> bool:
     return True
 
 

@@ -8,7 +8,7 @@ import jax
 from d2lhybrid.backends.defaults import compiler as defaults
 from d2lhybrid.backends.jax.device import LAST_WORK
 
-is_loaded = defaults.is_loaded
+is_imported = defaults.is_imported
 start = defaults.start
 use_disk_cache = defaults.use_disk_cache
 _COMPILED = "/jax/core/compile/backend_compile_duration"

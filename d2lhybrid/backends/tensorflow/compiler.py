@@ -4,7 +4,7 @@ from d2lhybrid.backends.defaults import compiler as defaults
 from d2lhybrid.backends.tensorflow import why
 
 disk_cache_hits = defaults.disk_cache_hits
-is_loaded = defaults.is_loaded
+is_imported = defaults.is_imported
 start = defaults.start
 use_disk_cache = defaults.use_disk_cache
 

@@ -1,7 +1,6 @@
 """PyTorch's compiler: what a process pays for it once, and what it has compiled."""
 
 import os
-import sys
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from time import perf_counter
@@ -20,8 +19,19 @@ from d2lhybrid.core.output import silent
 INDUCTOR = "Inductor"
 SAFE_PATH = "PYTHONSAFEPATH"  # Python's own variable
 disk_cache_hits = private.disk_cache_hits
+is_imported = private.is_dynamo_imported
 programs_compiled = private.graphs_made
 _seconds: float | None = None  # that starting Inductor took in this process, once it was timed
+
+
+def compiled(net: Function, **options: Any) -> Function:
+    """torch.compile with a cache of its own, or what was compiled before would be taken again.
+
+    A PyTorch that cannot do that shares one cache among all models whose code is the same, up to
+    eight programs in all; behind these it runs them eagerly.
+    """
+    fast: Function = torch.compile(net, **options, **private.APART)
+    return fast
 
 
 def start(function: Function) -> tuple[str, float | None]:
@@ -37,10 +47,6 @@ def start(function: Function) -> tuple[str, float | None]:
         _start_inductor()
     is_ahead = isinstance(function, DeferredBuild) and function.ahead
     return INDUCTOR, None if is_ahead else _seconds
-
-
-def is_loaded() -> bool:
-    return "torch._dynamo" in sys.modules
 
 
 def use_disk_cache(folder: Path) -> None:
@@ -79,8 +85,6 @@ def _compile_smallest(used: torch.device) -> None:
 
     It is compiled anew, because what is found on the disk starts only a part of the compiler.
     """
-    from d2lhybrid.backends.torch.export import compiled
-
     ones = torch.ones(8, 8, device=used)
     with torch.no_grad(), private.without_disk_cache():
         compiled(lambda x, w: torch.relu(x @ w + 1).sum(-1))(ones, ones)

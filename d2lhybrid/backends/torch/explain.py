@@ -10,8 +10,9 @@ import torch
 
 from d2lhybrid.backends.failures import quiet, require_runs
 from d2lhybrid.backends.torch import dynamo, private
+from d2lhybrid.backends.torch.compiler import compiled
 from d2lhybrid.backends.torch.dynamo import compiling_with
-from d2lhybrid.backends.torch.export import compiled, eager
+from d2lhybrid.backends.torch.export import eager
 from d2lhybrid.backends.torch.parts import compiled_in, is_compiled
 from d2lhybrid.backends.torch.private import compiled_wrapper
 from d2lhybrid.backends.torch.stages import graph_of

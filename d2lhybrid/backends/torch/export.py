@@ -18,13 +18,12 @@ from torch import nn
 from d2lhybrid.backends.formats import ExampleCall
 from d2lhybrid.backends.torch import private
 from d2lhybrid.backends.torch.models import evaluating
-from d2lhybrid.backends.torch.private import APART, is_compiled_in_place, original
-from d2lhybrid.core.arguments import Function
+from d2lhybrid.backends.torch.private import is_compiled_in_place, original
 from d2lhybrid.core.errors import SaveError, UnsupportedArtifactError, brief
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.output import silent
-from d2lhybrid.core.pytree import TreeSpec
 from d2lhybrid.core.toolchain import USUAL_CXX, find_compiler, no_compiler, require
+from d2lhybrid.core.treespec import TreeSpec
 
 no_inductor = partial(no_compiler, "C++", USUAL_CXX)  # Inductor calls that one
 
@@ -55,16 +54,6 @@ def padding(net: Any, inputs: int) -> str:
         "first."
     )
     return text.format(code="torch.backends.mha.set_fastpath_enabled(False)")
-
-
-def compiled(net: Function, **options: Any) -> Function:
-    """torch.compile with a cache of its own, or what was compiled before would be taken again.
-
-    A PyTorch that cannot do that shares one cache among all models whose code is the same, up to
-    eight programs in all; behind these it runs them eagerly.
-    """
-    fast: Function = torch.compile(net, **options, **APART)
-    return fast
 
 
 def can_export_directly(example: ExampleCall) -> bool:

@@ -185,6 +185,11 @@ def forget_programs() -> None:
     getattr(utils, "clear_caches", lambda: None)()
 
 
+def is_dynamo_imported() -> bool:
+    """Has anybody imported TorchDynamo, as ``torch.compile`` does?"""
+    return "torch._dynamo" in sys.modules
+
+
 def start_dynamo() -> None:
     """Import TorchDynamo. It takes a second, which belongs to none of the ways that need it."""
     import_module("torch._dynamo")
