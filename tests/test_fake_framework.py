@@ -256,4 +256,4 @@ def test_what_a_framework_lacks_is_said():
     saves = pytest.raises(ArgumentError, match=r"that save supports\. Received: Bare")
     with backends.registered(bare), saves:
         backends.format_of("bare", "")
-    assert bare.compiler is bare.travel is bare.why is defaults
+    assert bare.compiler is bare.why is defaults

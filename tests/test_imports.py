@@ -18,9 +18,9 @@ HEAVY = (
 # From the top to the bottom. A module imports from its own folder and from the floors below;
 # of the other folders and modules on its floor, only from those that stand in one group with it.
 FLOORS: tuple[tuple[set[str], ...], ...] = (
-    ({"teaching"}, {"__main__", "source_file"}, {"errors"}),
+    ({"teaching"}, {"__main__"}, {"errors"}),
     ({"artifacts"}, {"experiment", "why"}),
-    ({"timing", "explaining", "diagnosis"},),
+    ({"timing", "explaining", "diagnosis", "source_file"},),
     ({"backends"},),
     ({"graphs"},),
     ({"display"},),

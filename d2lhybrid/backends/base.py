@@ -29,7 +29,6 @@ if TYPE_CHECKING:  # so that waiting for a device imports nothing that only othe
         ExplainModule,
         ModelsModule,
         TrainingModule,
-        TravelModule,
         VariantsModule,
         WhyModule,
     )
@@ -75,6 +74,10 @@ class Framework:
         if "keras" in packages:
             return bool(import_module("keras").config.backend() == self.name)
         return not {self.name, *self.packages}.isdisjoint(packages)
+
+    def is_named_in(self, dump: bytes) -> bool:
+        """Does a pickle need it? Of whatever it needs, a pickle has the module's name as a text."""
+        return any(name.encode() in dump for name in (self.name, *self.packages))
 
     def load(self) -> Any:
         """Import the framework and return it."""
@@ -140,12 +143,6 @@ class Framework:
     def compiler(self) -> CompilerModule:
         """Its compilers."""
         module: CompilerModule = self._module("compiler", has_defaults=True)
-        return module
-
-    @cached_property
-    def travel(self) -> TravelModule:
-        """How its objects and settings reach a fresh process."""
-        module: TravelModule = self._module("travel", has_defaults=True)
         return module
 
     @cached_property

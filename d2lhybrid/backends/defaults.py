@@ -1,12 +1,12 @@
 """What is taken for a framework that can't do something, or doesn't tell.
 
 A module of a framework's folder takes from here, by name, what it lacks. If the folder has no
-``compiler.py``, ``travel.py`` or ``why.py``, this module stands in its place.
+``compiler.py`` or ``why.py``, this module stands in its place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:  # a module that only waits for a device needs none of these
     from d2lhybrid.graphs.explanation import Explanation, Finding
 
 # Of `device.py`
+
+# A function that cloudpickle can send, and the values with which it sets something again.
+Setting = tuple[Callable[..., object], tuple[Any, ...]]
 
 
 def may_return_early(_tensor: Any) -> bool:
@@ -49,6 +52,10 @@ def thread_count() -> int | None:
 
 def accelerators() -> list[str]:
     return []
+
+
+def settings(_with_threads: bool) -> Iterable[Setting]:
+    return ()
 
 
 # Of `models.py`
@@ -87,21 +94,6 @@ def disk_cache_hits() -> int:
 
 def use_disk_cache(_folder: Path) -> None:
     pass
-
-
-# `travel.py`
-
-
-def settings() -> Mapping[str, Any]:
-    return {}
-
-
-def apply_settings(_settings: Mapping[str, Any]) -> None:
-    pass
-
-
-def reduce(_obj: Any) -> Any:
-    return NotImplemented
 
 
 # `why.py`

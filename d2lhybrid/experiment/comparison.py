@@ -389,7 +389,10 @@ class Comparison(Result, Mapping[str, Measurement]):
     def rows(self) -> Rows:
         """Everything that is shown: a row for each variant, and for each that was not run."""
         measured = [self._row(measurement) for measurement in self.measurements]
-        not_run = [Row(label, reason=reason) for label, reason in self.unavailable.items()]
+        not_run = [
+            Row(label, reason=reason, ended_later=any(label in each for each in self.processes))
+            for label, reason in self.unavailable.items()
+        ]
         rows = Rows(
             (*measured, *not_run),
             metrics=self.metrics,

@@ -26,10 +26,9 @@ from d2lhybrid.display.progress import show_status
 from d2lhybrid.experiment.cold_start import TimerFunction
 from d2lhybrid.experiment.comparison import Comparison
 from d2lhybrid.experiment.measurement import Measurement
-from d2lhybrid.experiment.position import Note, note_nowhere
 from d2lhybrid.experiment.provenance import environment, load
 from d2lhybrid.experiment.question import warnings
-from d2lhybrid.experiment.rounds import Rounds, StoppingRule
+from d2lhybrid.experiment.rounds import OnTurn, Rounds, StoppingRule
 from d2lhybrid.experiment.rows import Rows
 from d2lhybrid.experiment.sampler import Sampler
 from d2lhybrid.why.asking import ask
@@ -73,7 +72,7 @@ class Experiment:
     circumstance: str = field(default="", init=False)  # a sentence for the result
     # A folder in which each label's first call keeps its programs apart; None: they keep theirs.
     cold_caches: Path | None = field(default=None, init=False)
-    note: Note = field(default_factory=lambda: note_nowhere, init=False)  # of whose turn it is
+    on_turn: OnTurn | None = field(default=None, init=False)
     facts: dict[str, Facts] = field(default_factory=dict, init=False)  # that were asked so far
 
     @cached_property
@@ -164,7 +163,8 @@ class Experiment:
         }
         draw = np.random.default_rng(self.seed)
         self.rounds = Rounds(samplers, self.baseline, environment(), draw, is_alone)
-        self.rounds.note = self.note
+        if self.on_turn:
+            self.rounds.on_turn = self.on_turn
         self.rounds.unavailable |= self.unavailable
         self._start_compilers()
         self._call_each_once()
@@ -206,10 +206,8 @@ class Experiment:
 
         def call_once(sampler: Sampler) -> None:
             with show_status(N_("building {label}"), self.progress, label=sampler.label):
-                self.note(sampler.label, True)
                 self._separate_disk_caches(sampler.label, sampler.target.function)
                 output = sampler.call_first(self.build_timeout)
-                self.note(sampler.label, False)
             if self.check is False:
                 return
             if sampler.random:  # a compiler draws other numbers, so equal losses prove nothing

@@ -25,7 +25,6 @@ from d2lhybrid.display.progress import show_progress
 from d2lhybrid.experiment.disturbance import Disturbance
 from d2lhybrid.experiment.measurement import AGREE
 from d2lhybrid.experiment.page_faults import page_fault_seconds
-from d2lhybrid.experiment.position import Note, note_nowhere
 from d2lhybrid.experiment.provenance import Environment, load
 from d2lhybrid.experiment.sampler import Sampler
 
@@ -50,6 +49,12 @@ STREAM_SECONDS = 1e-3
 SAMPLE_SECONDS = 5e-4
 # Callables get equally many calls if the times of neighbours differ by less than this factor.
 SIMILAR_FACTOR = 8.0
+
+OnTurn = Callable[[str], None]  # is told the label of the callable whose turn begins
+
+
+def _unheard(_label: str) -> None:
+    """Tell nothing: only a process that may end at a callable says at which one it is."""
 
 
 @contextmanager
@@ -101,7 +106,7 @@ class Rounds:
     unavailable: dict[str, str] = field(default_factory=dict)
     is_async: bool = False  # is any of the callables?
     limit_needed: float | None = None
-    note: Note = field(default_factory=lambda: note_nowhere)  # of whose turn it is
+    on_turn: OnTurn = field(default_factory=lambda: _unheard)
     baseline_repeat: Sampler = field(init=False)
     disturbance: Disturbance = field(init=False)
 
@@ -136,7 +141,7 @@ class Rounds:
             D2LHybridError: the baseline raised, without which there is nothing to compare with.
         """
         for sampler in [*turns]:  # a copy, because one that raises is taken out
-            self.note(sampler.label, False)
+            self.on_turn(sampler.label)
             try:
                 target = sampler.target
                 with wrap_call_errors(sampler.label, target.args, target.kwargs):

@@ -89,7 +89,9 @@ class Times:
 
 @dataclass(frozen=True)
 class Row:
-    """A variant: its times by metric and what it costs once, or the `reason` why it was not run.
+    """A variant: its times by metric and what it costs once, or the `reason` why it has none.
+
+    It `ended_later` if one of several processes ended at it, which others had measured.
 
     `role` is 'baseline', 'variant' or 'reference'. An `other_runtime` isn't the framework.
     `pays_after` is the number of calls after which it has paid off its cold start, ``math.inf`` if
@@ -130,6 +132,7 @@ class Row:
     facts: Facts | None = None
     note: str | None = None
     reason: str = ""
+    ended_later: bool = False
 
     @property
     def name(self) -> str:
@@ -294,8 +297,9 @@ def verdict_in_words(times: Times, rounds: int, processes: int) -> str:
 
 
 def not_run(rows: Iterable[Row]) -> Iterator[str]:
-    """What was not run, and why, a line each; a reason may be the sentence of an error."""
-    text = _("{label} was not run: {reason}.")
-    reasons = {row.label: row.reason for row in rows if not row.times}
-    for label, reason in reasons.items():
-        yield text.format(label=label, reason=_(reason).rstrip(".。"))
+    """What was left out, and why, a line each; a reason may be the sentence of an error."""
+    for row in {row.label: row for row in rows if not row.times}.values():
+        text = _("{label} was not run: {reason}.")
+        if row.ended_later:
+            text = _("{label} was left out: {reason}.")
+        yield text.format(label=row.label, reason=_(row.reason).rstrip(".。"))
