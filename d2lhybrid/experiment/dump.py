@@ -11,7 +11,7 @@ import os
 import pickle
 import sys
 from collections import ChainMap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from io import BytesIO
 from types import CodeType
@@ -142,10 +142,15 @@ def _dump(thing: Any) -> bytes:
 def _require_not_compiled(functions: Mapping[str, Callable[..., Any] | Call]) -> None:
     """Raise ArgumentError if one was compiled by hand: some would travel without what compiles."""
     for label, function in functions.items():
-        called = Call.of(function).function
-        by_hand = variant_of(called) is None
-        if by_hand and any(framework.why.is_compiled(called) for framework in loaded()):
+        if any(one.why.is_compiled(each) for each in _by_hand(function) for one in loaded()):
             raise _cannot_be_sent(repr(label), _("what was compiled belongs to its process"))
+
+
+def _by_hand(function: Callable[..., Any] | Call) -> Iterator[Callable[..., Any]]:
+    """A callable of the user's; or, if it is one of our ways, those that it was made of."""
+    way = variant_of(function)
+    made_of = way.origin.args if way and way.origin else [function]
+    return filter(callable, (Call.of(each).function for each in made_of))
 
 
 def _require_sendable(parts: Mapping[str, Any]) -> None:
