@@ -163,8 +163,7 @@ class Experiment:
         }
         draw = np.random.default_rng(self.seed)
         self.rounds = Rounds(samplers, self.baseline, environment(), draw, is_alone)
-        if self.on_turn:
-            self.rounds.on_turn = self.on_turn
+        self.rounds.on_turn = self.on_turn
         self.rounds.unavailable |= self.unavailable
         self._start_compilers()
         self._call_each_once()

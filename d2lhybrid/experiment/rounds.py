@@ -53,10 +53,6 @@ SIMILAR_FACTOR = 8.0
 OnTurn = Callable[[str], None]  # is told the label of the callable whose turn begins
 
 
-def _unheard(_label: str) -> None:
-    """Tell nothing: only a process that may end at a callable says at which one it is."""
-
-
 @contextmanager
 def _no_collection() -> Iterator[None]:
     """Keep Python's garbage collector out of the samples, as timeit does."""
@@ -106,7 +102,7 @@ class Rounds:
     unavailable: dict[str, str] = field(default_factory=dict)
     is_async: bool = False  # is any of the callables?
     limit_needed: float | None = None
-    on_turn: OnTurn = field(default_factory=lambda: _unheard)
+    on_turn: OnTurn | None = None
     baseline_repeat: Sampler = field(init=False)
     disturbance: Disturbance = field(init=False)
 
@@ -141,7 +137,8 @@ class Rounds:
             D2LHybridError: the baseline raised, without which there is nothing to compare with.
         """
         for sampler in [*turns]:  # a copy, because one that raises is taken out
-            self.on_turn(sampler.label)
+            if self.on_turn:
+                self.on_turn(sampler.label)
             try:
                 target = sampler.target
                 with wrap_call_errors(sampler.label, target.args, target.kwargs):

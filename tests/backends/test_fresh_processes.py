@@ -73,7 +73,7 @@ def test_what_was_compiled_by_hand_is_refused_and_three_lines_say_how(made):
     assert str(raised.value).endswith(LINES)
 
 
-def test_nor_are_the_ways_to_run_it_sent():
+def test_the_ways_to_run_what_was_compiled_by_hand_are_refused_too():
     """There, what was compiled would be taken for eager."""
     function, x = jitted()
     with pytest.raises(ArgumentError, match="Received: 'eager', which cannot be"):

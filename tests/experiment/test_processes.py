@@ -367,9 +367,7 @@ compare("model.py:example", processes=6)"""
         ("key=", call({"max": max}, 1, 2, key=LOCK), ()),
     ],
 )
-def test_what_cannot_be_sent_is_named_and_three_lines_say_how(monkeypatch, part, what, args):
-    monkeypatch.setattr(sys.modules[__name__], "__name__", "__main__")  # else it goes by name
-    monkeypatch.setitem(sys.modules, "__main__", sys.modules[__name__])
+def test_what_cannot_be_sent_is_named_and_three_lines_say_how(part, what, args):
     with pytest.raises(ArgumentError, match="lock' object") as raised:
         compare(what, *args, processes=2, **SHORT)
     assert f"Received: {part}, which cannot be" in str(raised.value)
