@@ -14,16 +14,20 @@ from typing import Any
 
 from d2lhybrid.artifacts.load import verify
 from d2lhybrid.backends import known
-from d2lhybrid.core.arguments import Call
-from d2lhybrid.core.errors import ArgumentError, D2LHybridError
+from d2lhybrid.core.errors import D2LHybridError
 from d2lhybrid.core.i18n import LANGUAGES, gettext as _, noop as N_, set_language
 from d2lhybrid.core.output import onto_stderr
 from d2lhybrid.core.reader import in_shell
 from d2lhybrid.verbs.comparing import compare
 from d2lhybrid.verbs.diagnosis import doctor
 from d2lhybrid.verbs.explaining import explain
-from d2lhybrid.verbs.source_file import EXAMPLE, EXAMPLE_CODE, example_in, to_compare
-from d2lhybrid.verbs.variants import variants
+from d2lhybrid.verbs.source_file import (
+    EXAMPLE,
+    EXAMPLE_CODE,
+    OPTIONS_OF_VARIANTS,
+    SourceFile,
+    example_in,
+)
 
 COMMANDS = {
     "compare": N_("time the ways to run a model, or the functions in a file, side by side"),
@@ -40,7 +44,6 @@ model.py:
 python -m d2lhybrid compare model.py:example
 python -m d2lhybrid compare model.py:example --processes 6 --threads 1
 python -m d2lhybrid compare functions.py slow fast"""
-OPTIONS_OF_VARIANTS = {"all": "--all", "with_references": "--references"}
 INTERRUPTED = 130  # the exit status that a shell gives
 STATUS_OF_ANSWER = {"proved": 0, "failed": 1, "not run": 3}  # of ``verify``
 
@@ -79,14 +82,7 @@ def _compare(
 ) -> tuple[str, int]:
     """Compare functions of a file, or what its example returns: the text, and the exit status."""
     of_variants = {name: options.pop(name) for name in OPTIONS_OF_VARIANTS if name in options}
-    compared = to_compare(file, functions)
-    if isinstance(compared, Call):
-        compared = variants(compared, **of_variants)
-    elif of_variants:
-        text = _("Expected a model, as {example}, for {options}. Received: functions.")
-        given = ", ".join(OPTIONS_OF_VARIANTS[name] for name in of_variants)
-        raise ArgumentError(text.format(example=EXAMPLE, options=given))
-    comparison = compare(compared, **options)
+    comparison = compare(SourceFile(file, (*functions,), of_variants), **options)
     shown = comparison.to_json() if json else str(comparison)
     if comparison.stopped == "interrupted":
         return shown, INTERRUPTED

@@ -7,7 +7,7 @@ import numpy as np
 from toy import device
 
 from d2lhybrid.backends.base import Framework
-from d2lhybrid.backends.defaults import compiler, models, travel, why
+from d2lhybrid.backends.defaults import compiler, models, why
 
 
 class Machine:
@@ -47,7 +47,7 @@ class Fake:
             setattr(self.framework, part, self)
 
     def __getattr__(self, name):
-        modules = (device, models, compiler, travel, why)
+        modules = (device, models, compiler, why)
         return getattr(next(one for one in modules if hasattr(one, name)), name)
 
 

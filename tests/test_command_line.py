@@ -12,7 +12,6 @@ import pytest
 from processes import ROOT, python
 
 from d2lhybrid import Comparison, __main__ as cli
-from d2lhybrid.core import module_files
 from d2lhybrid.core.i18n import set_language
 
 SOURCES = {
@@ -73,9 +72,8 @@ def _files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", sys.path[:])
     yield
-    for name in ("helper", *module_files.imported):
-        sys.modules.pop(name, None)
-    module_files.imported.clear()
+    for name in [name for name in sys.modules if name == "helper" or name.startswith("file_")]:
+        del sys.modules[name]
     set_language(None)
 
 

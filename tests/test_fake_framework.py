@@ -16,7 +16,7 @@ import d2lhybrid
 from d2lhybrid import backends, call
 from d2lhybrid.artifacts.formats import format_of
 from d2lhybrid.backends.base import Framework
-from d2lhybrid.backends.defaults import compiler, travel, why
+from d2lhybrid.backends.defaults import compiler, why
 from d2lhybrid.backends.owners import framework_of
 from d2lhybrid.errors import ArgumentError, D2LHybridError
 from d2lhybrid.graphs.explanation import Explanation, Finding
@@ -258,4 +258,4 @@ def test_what_a_framework_lacks_is_said():
     saves = pytest.raises(ArgumentError, match=r"that save supports\. Received: Bare")
     with backends.registered(bare), saves:
         format_of("bare", "")
-    assert (bare.compiler, bare.travel, bare.why) == (compiler, travel, why)
+    assert (bare.compiler, bare.why) == (compiler, why)

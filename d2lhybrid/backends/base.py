@@ -64,6 +64,10 @@ class Framework:
             return bool(import_module("keras").config.backend() == self.name)
         return not {self.name, *self.packages}.isdisjoint(packages)
 
+    def is_named_in(self, dump: bytes) -> bool:
+        """Does a pickle need it? Of whatever it needs, a pickle has the module's name as a text."""
+        return any(name.encode() in dump for name in (self.name, *self.packages))
+
     def load(self) -> Any:
         """Import the framework and return it."""
         module = sys.modules.get(self.name)
@@ -120,12 +124,6 @@ class Framework:
     def compiler(self) -> protocol.CompilerModule:
         """Its compilers."""
         module: protocol.CompilerModule = self._module("compiler", has_defaults=True)
-        return module
-
-    @cached_property
-    def travel(self) -> protocol.TravelModule:
-        """How its objects and settings reach a fresh process."""
-        module: protocol.TravelModule = self._module("travel", has_defaults=True)
         return module
 
     @cached_property

@@ -8,10 +8,10 @@ computes on the CPU alone writes a dozen functions:
 - ``models.py``: running a model, and what that changes,
 - ``variants.py``: the ways to run a model.
 
-The others a folder may lack: ``compiler.py``, ``training.py``, ``explain.py``, ``formats.py``,
-``travel.py`` and ``why.py``. What a module can't do, it takes from the one of its name in
-``defaults``, as in ``peak_memory_bytes = defaults.peak_memory_bytes``. At the end of a folder's
-``__init__.py`` stand its modules as ``Modules``, so that mypy holds each against its protocol.
+The others a folder may lack: ``compiler.py``, ``training.py``, ``explain.py``, ``formats.py`` and
+``why.py``. What a module can't do, it takes from the one of its name in ``defaults``, as in
+``peak_memory_bytes = defaults.peak_memory_bytes``. At the end of a folder's ``__init__.py`` stand
+its modules as ``Modules``, so that mypy holds each against its protocol.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,6 +19,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from d2lhybrid.backends.defaults.device import Setting
 from d2lhybrid.backends.layers import Layer
 from d2lhybrid.backends.variant import VariantsByName
 from d2lhybrid.core.arguments import Args, Function, Kwargs
@@ -98,6 +99,12 @@ class DeviceModule(Protocol):
 
     def accelerators(self) -> list[str]:
         """The models of the accelerators that it has used, such as 'NVIDIA H200'."""
+
+    def settings(self, with_threads: bool, /) -> Iterable[Setting]:
+        """What the user has set in this process that changes what is computed, or how quickly.
+
+        A fresh process gets them, `with_threads` also the number of threads.
+        """
 
 
 class ModelsModule(Protocol):
@@ -205,22 +212,6 @@ class ExplainModule(Protocol):
         """The graphs that a call takes."""
 
 
-class TravelModule(Protocol):
-    """``travel.py``: how its objects and settings reach a fresh process."""
-
-    def settings(self) -> Mapping[str, Any]:
-        """What the user has set in this process for all that it computes, as plain data."""
-
-    def apply_settings(self, settings: Mapping[str, Any], /) -> None:
-        """Set in this process what ``settings`` of another has returned."""
-
-    def reduce(self, obj: Any, /) -> Any:
-        """How a fresh process makes the object again, as ``__reduce__`` says it.
-
-        NotImplemented for whatever travels as it is, which is called for each part of it.
-        """
-
-
 class WhyModule(Protocol):
     """``why.py``: why a call takes the time that it takes, which ``d2lhybrid.why`` asks."""
 
@@ -290,11 +281,10 @@ Modules = tuple[
     CompilerModule,
     TrainingModule,
     ExplainModule,
-    TravelModule,
     WhyModule,
 ]
 
 if TYPE_CHECKING:
-    from d2lhybrid.backends.defaults import compiler, travel, why
+    from d2lhybrid.backends.defaults import compiler, why
 
-    _DEFAULTS: tuple[CompilerModule, TravelModule, WhyModule] = (compiler, travel, why)
+    _DEFAULTS: tuple[CompilerModule, WhyModule] = (compiler, why)

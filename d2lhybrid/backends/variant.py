@@ -90,10 +90,6 @@ class DeferredBuild:
         new.shared = self.shared
         return new
 
-    def __reduce__(self) -> Any:
-        """In another process it is not yet built, either."""
-        return DeferredBuild, (self._build, self._load, self.compiler)
-
     def build(self) -> None:
         """Build it, unless that is done, here or by an earlier process."""
         with silent():

@@ -35,11 +35,7 @@ LEAST_WARM_UP = 0.25
 # Callables get equally many calls if the times of neighbours differ by less than this factor.
 SIMILAR_FACTOR = 8.0
 
-Note = Callable[[str, bool], None]  # of a label, and of whether it is called first now
-
-
-def note_nowhere(_label: str, _is_first_call: bool) -> None:
-    """What is noted of whose turn it is where no other process watches."""
+OnTurn = Callable[[str], None]  # is told the label of the callable whose turn begins
 
 
 @contextmanager
@@ -91,7 +87,7 @@ class Rounds:
     unavailable: dict[str, str] = field(default_factory=dict)
     is_async: bool = False  # is any of the callables?
     limit_needed: float | None = None
-    note: Note = field(default_factory=lambda: note_nowhere)  # of whose turn it is
+    on_turn: OnTurn | None = None
     baseline_repeat: Sampler = field(init=False)
     disturbance: Disturbance = field(init=False)
 
@@ -126,7 +122,8 @@ class Rounds:
             D2LHybridError: the baseline raised, without which there is nothing to compare with.
         """
         for sampler in [*turns]:  # a copy, because one that raises is taken out
-            self.note(sampler.label, False)
+            if self.on_turn:
+                self.on_turn(sampler.label)
             try:
                 target = sampler.target
                 with wrap_call_errors(sampler.label, target.args, target.kwargs):

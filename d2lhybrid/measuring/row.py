@@ -87,7 +87,9 @@ class Row(Costs):
     # The part of its time that new memory takes; None where nobody tells.
     page_fault_share: float | None = None
     facts: "Facts | None" = None  # what was asked of it after the rounds, if anything
-    reason: str = ""  # why it was not run; "" if it was
+    reason: str = ""  # why it has no times; "" if it has
+    # Did one of several processes end at it, which others had measured?
+    ended_later: bool = False
 
     @property
     def name(self) -> str:

@@ -10,17 +10,23 @@ from d2lhybrid.measuring.provenance import environment
 from d2lhybrid.processes.processes import OneProcessExperiment
 from d2lhybrid.verbs.comparison import Comparison
 from d2lhybrid.verbs.experiment import Experiment
+from d2lhybrid.verbs.source_file import SourceFile
 
 
-def run_with_one_thread(experiment: Experiment, held: int, why: bool) -> Comparison:
+def run_with_one_thread(
+    experiment: Experiment, source: SourceFile | None, held: int, why: bool
+) -> Comparison:
     """Measure in a fresh process with one thread; in this one if that fails, and say why."""
     experiment.circumstance = with_one_thread(held)
     try:
-        return OneProcessExperiment(experiment, 1, threads=1, caches=True, why=why).run()
+        return OneProcessExperiment(
+            experiment, 1, threads=1, caches=True, source=source, why=why
+        ).run()
     except D2LHybridError as error:
+        reason = getattr(error, "reason", str(error))  # without the lines that one could write
         text = _(
             "Other programs hold {held} of {cores} cores, and no process with one thread could "
             "measure this: {reason}"
         )
-        experiment.circumstance = text.format(held=held, cores=environment().cores, reason=error)
+        experiment.circumstance = text.format(held=held, cores=environment().cores, reason=reason)
         return experiment.run()

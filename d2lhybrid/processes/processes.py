@@ -6,7 +6,7 @@ reason, and Kalibera and Jones (*Rigorous Benchmarking in Reasonable Time*, 2013
 interval has to be computed over processes.
 
 They run one after the other. Each unpacks the experiment, builds, makes the first calls, warms up
-and takes rounds, as in ``one_process``, and leaves its comparison as JSON.
+and takes rounds, as in ``child``, and says its comparison as JSON.
 """
 
 import math
@@ -17,49 +17,49 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from time import monotonic, time
-from typing import IO
+from subprocess import Popen
+from time import monotonic
 
 import numpy as np
 
 from d2lhybrid.backends import known
 from d2lhybrid.backends.environment import variables_for_caches, variables_for_threads
-from d2lhybrid.core.errors import CallFailedError, UnwritableFolderError
+from d2lhybrid.core.errors import CallFailedError, D2LHybridError, UnwritableFolderError
 from d2lhybrid.core.i18n import general, gettext as _, language, noop as N_, sentences
 from d2lhybrid.core.progress import show_status, status_line
 from d2lhybrid.core.reader import option
 from d2lhybrid.core.subprocesses import end, started_python, status
 from d2lhybrid.graphs.facts import Facts
-from d2lhybrid.measuring.cold_start import too_long
-from d2lhybrid.measuring.rounds import unavailable_baseline
 from d2lhybrid.measuring.row import Rows
 from d2lhybrid.measuring.stats import FEWEST
+from d2lhybrid.processes.child import UNWRITABLE, Heard, Task
+from d2lhybrid.processes.dump import pack
 from d2lhybrid.processes.joined import join
-from d2lhybrid.processes.one_process import PROGRAM, UNWRITABLE, Task, read_result
-from d2lhybrid.processes.position import Moment
-from d2lhybrid.processes.travel import pack
 from d2lhybrid.verbs.comparison import Comparison
 from d2lhybrid.verbs.experiment import Experiment, claim_seconds
+from d2lhybrid.verbs.source_file import SourceFile
 
 CLAIM_FACTOR = 3  # times the processes of the comparison, which there are at most for a claim
 LOOK_SECONDS = 1.0  # between two looks at where a process is
-# In which a process may end itself: a build that took too long, or when it has its result.
-OVERTIME = 5.0
-MOST_PRINTED = 1_000_000  # bytes of what callables print, before they are dropped
-LAST_WORDS = 1000  # bytes of them that an error shows
+# A process has to end within these seconds from its start, whatever it is at:
+START_SECONDS = 120.0  # for Python, its imports and what is made before the first callable is
+BUILD_SECONDS = 600.0  # for each callable, if there is no `build_timeout`
+ROUNDS_FACTOR = 4.0  # for warming up and rounds, so many time limits
+END_SECONDS = 20.0  # for its questions and its end, once it has said its result
+LAST_WORDS = 1000  # bytes of what a process has printed that an error shows
 
 TEMPORARY = ("TMPDIR", "TEMP", "TMP")  # the variables that name the folder of temporary files
+PACKED, PROGRAMS = "packed", "programs"  # the experiment, and what compilers keep, in that of ours
 
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class _Ended:
-    """A process that left no result: where it was, how it ended, and what it had printed last."""
+    """A process that left no result: at which callable, why it ended, and what it printed last."""
 
-    at: Moment | None
-    is_overdue: bool
-    status: int
+    label: str  # "" before the first
+    reason: str
     last_words: str
 
 
@@ -70,31 +70,36 @@ class ProcessExperiment:
     Its time limit is that of all `count` together. `threads` is how many each framework may use,
     by its own default if None. With `caches`, compilers find the user's disk caches. Otherwise, the
     first process finds empty ones, so cold starts are cold, and the others what it has compiled.
+    With `source`, each process makes the callables for itself.
     """
 
     experiment: Experiment
     count: int
     threads: int | None = None
     caches: bool = False
+    source: SourceFile | None = None
     comparisons: list[Comparison] = field(default_factory=list, init=False)
     # What a process could not measure, so that those after it leave it out, and why.
     unavailable: dict[str, str] = field(default_factory=dict, init=False)
     _packed: bytes = field(default=b"", init=False)  # as it was; a claim comes later
+    _failure: str = field(default="", init=False)  # a sentence about the process that ended it
 
     def run(self) -> Comparison:
         """Measure in so many processes. An interrupt ends it with those that are complete.
 
         Raises:
-            ArgumentError: the experiment has something that cannot be taken to another process.
+            ArgumentError: the experiment has something that cannot be sent to another process.
             UnwritableFolderError: there is no space for the files of a process.
-            D2LHybridError: the baseline failed; otherwise as ``Experiment.run``.
+            D2LHybridError: the baseline failed in the first process; otherwise as
+                ``Experiment.run``. If it fails in a later one, those before it are the result.
             KeyboardInterrupt: it came before a process was complete.
         """
-        self._packed = pack(self.experiment, threads=self.threads)
+        self._pack()
         comparison = self._measure(self.count, lambda: False)
         more = self.count + math.ceil(self.count / 2)  # of which six may be quiet
         can_help = more > FEWEST  # six of them, beside the disturbed ones, decide it
-        if can_help and comparison.busy and comparison.stopped != "interrupted":
+        is_whole = len(self.comparisons) == self.count  # neither interrupted nor failed
+        if can_help and comparison.busy and is_whole:
             comparison = self._measure(more, lambda: not self.comparison().busy)
         return comparison
 
@@ -132,127 +137,116 @@ class ProcessExperiment:
             joined,
             facts=dict(self.comparisons[0].facts),
             warnings=self.experiment.warnings,
-            circumstance=self.experiment.circumstance,
+            circumstance=self._circumstance,
         )
+
+    @property
+    def _circumstance(self) -> str:
+        return sentences(*filter(None, [self.experiment.circumstance, self._failure]))
+
+    def _pack(self) -> None:
+        with_threads = self.threads is None
+        self._packed = pack(self.experiment, self.source, with_threads=with_threads)
 
     def _measure(self, most: int, is_over: Callable[[], bool]) -> Comparison:
         """Measure in one process after the other, until it is over or there are `most`."""
         try:
-            with (
-                _temporary_folder() as folder,
-                status_line(self.experiment.progress) as say,
-            ):
-                packed = folder / "experiment"
-                with _writing(packed):
-                    packed.write_bytes(self._packed)
+            with _temporary_folder() as folder, status_line(self.experiment.progress) as say:
+                (folder / PACKED).write_bytes(self._packed)
+                (folder / PROGRAMS).mkdir()
                 while len(self.comparisons) < most and not is_over():
                     where = _("process {n} of {count}")
                     where = where.format(n=len(self.comparisons) + 1, count=most)
-                    self.comparisons.append(self._measure_in_one(packed, where, say))
+                    self.comparisons.append(self._measure_in_one(folder, where, say))
+        except D2LHybridError as error:
+            if not self.comparisons:
+                raise
+            text = _("A later process failed, so there are only those before it: {reason}")
+            self._failure = text.format(reason=error)
         except KeyboardInterrupt:
             if not self.comparisons:
                 raise
             return replace(self.comparison(), stopped="interrupted")
         return self.comparison()
 
-    def _measure_in_one(self, packed: Path, where: str, say: Say) -> Comparison:
+    def _measure_in_one(self, folder: Path, where: str, say: Say) -> Comparison:
         """What one process finds. One that ends before it has a result is repeated without that
         at which it was.
         """
         while True:
-            with _own_folder(packed.parent) as folder:
-                task = self._task(packed)
-                with _writing(folder):
-                    task.write(folder)
-                ended = self._run(task, folder, where, say)
-                found = read_result(folder)
-            if found:
+            found = self._run(self._task(folder), folder, where, say)
+            if isinstance(found, Comparison):
                 self.unavailable |= found.unavailable
                 return found
-            self._leave_out(ended, packed.parent)
+            self._leave_out(found)
 
-    def _task(self, packed: Path) -> Task:
+    def _task(self, folder: Path) -> Task:
         experiment, number = self.experiment, len(self.comparisons)
         seed = np.random.SeedSequence([experiment.seed, number]).generate_state(1)[0]
         return Task(
-            packed=str(packed),
-            labels=(*experiment.functions,),
+            packed=str(folder / PACKED),
             left_out=(*self.unavailable,),
             time_limit=experiment.time_limit / self.count,
             seed=int(seed),
-            programs=None if self.caches else str(_made(packed.parent / "programs")),
+            programs=None if self.caches else str(folder / PROGRAMS),
             why=number == 0,
         )
 
-    def _run(self, task: Task, folder: Path, where: str, say: Say) -> _Ended:
-        """Run the process to its end, or until it is overdue, and say where it is."""
-        with (folder / "printed").open("ab+") as printed:
-            program, env = [PROGRAM, str(folder)], self._variables(folder)
-            with started_python(program, env=env, stdout=printed, stderr=printed) as process:
-                # ``Popen.wait`` with a timeout would ask twenty times a second.
-                waiting = threading.Thread(target=process.wait, daemon=True)
-                waiting.start()
-                is_overdue = False
-                while waiting.is_alive() and not is_overdue:
-                    at = task.position(folder)
-                    say(f"{where}, {at.label}" if at else where)
-                    if os.fstat(printed.fileno()).st_size > MOST_PRINTED:
-                        printed.truncate(0)
-                    waiting.join(LOOK_SECONDS)
-                    is_overdue = self._is_overdue(task, folder)
+    def _run(self, task: Task, folder: Path, where: str, say: Say) -> Comparison | _Ended:
+        """Run the process to its end, or until it is overdue.
+
+        Raises:
+            OSError: it could not write its result.
+            D2LHybridError: its baseline raised, or could not be built.
+        """
+        output, printed = folder / "output", folder / "printed"
+        seconds, env = self._seconds(task), self._variables(folder)
+        with output.open("wb") as stdout, printed.open("wb") as stderr, output.open("rb") as said:
+            heard = Heard(said)
+            with started_python(task.program, env=env, stdout=stdout, stderr=stderr) as process:
+                is_overdue = _wait(process, seconds, heard, where, say)
                 end(process)  # and what it has started, such as workers of a compiler
-            at = task.position(folder)
-            return _Ended(at, is_overdue, process.returncode, _last_words(printed))
+            heard.listen()
+        if heard.has_result:
+            return heard.result()
+        if process.returncode == UNWRITABLE:
+            raise OSError(_("a process could not write its result"))
+        reason = _("its process ended: {status}").format(status=status(process.returncode))
+        if is_overdue:
+            reason = _("its process took longer than {seconds} s").format(seconds=f"{seconds:g}")
+        return _Ended(heard.label, reason, _last_words(printed))
 
-    def _is_overdue(self, task: Task, folder: Path) -> bool:
-        """Should it have ended a build by itself, or its Python, because its result is there?"""
-        result, at, timeout = folder / "result.json", task.position(folder), self._build_timeout
-        if result.exists():
-            return time() - result.stat().st_mtime > OVERTIME
-        return bool(at and at.is_first_call and monotonic() - at.since > timeout + OVERTIME)
-
-    @property
-    def _build_timeout(self) -> float:
+    def _seconds(self, task: Task) -> float:
+        """How long a process may take from its start to its end."""
         timeout = self.experiment.build_timeout
-        return math.inf if timeout is None else timeout
+        build_seconds = BUILD_SECONDS if timeout is None else timeout
+        builds = len(self.experiment.functions) * build_seconds
+        return START_SECONDS + builds + ROUNDS_FACTOR * task.time_limit
 
     def _variables(self, folder: Path) -> dict[str, str]:
         """The environment of a process: this one's, with threads and caches as they were chosen."""
         changes: dict[str, str | None] = {"D2LHYBRID_LANGUAGE": language()}
         if not self.caches:  # the rest of what it leaves behind if it crashes goes with its folder
-            changes |= dict.fromkeys(TEMPORARY, str(folder.parent))
+            changes |= dict.fromkeys(TEMPORARY, str(folder))
         for framework in known():
             if self.threads is not None:
                 changes |= variables_for_threads(framework, self.threads)
             if not self.caches:
                 # What a compiler finds out of the machine, it finds for all callables. What it
                 # compiles goes into a folder of its own for each (``Task.programs``).
-                changes |= variables_for_caches(framework, folder.parent / "caches")
+                changes |= variables_for_caches(framework, folder / "caches")
         variables = {**os.environ, **changes}
         return {name: value for name, value in variables.items() if value is not None}
 
-    def _leave_out(self, ended: _Ended, folder: Path) -> None:
+    def _leave_out(self, ended: _Ended) -> None:
         """Leave out from now on what a process was at when it ended.
 
         Raises:
-            UnwritableFolderError: it was its result that it could not write.
-            CallFailedError, CannotBuildError: it was at the baseline, or at none.
+            CallFailedError: it was at the baseline, or at none.
         """
-        if ended.status == UNWRITABLE:
-            raise _unwritable(folder, _("a process could not write its result"))
-        baseline = self.experiment.baseline
-        if ended.at is None:
-            raise _began_nothing(status(ended.status), ended.last_words)
-        label = ended.at.label
-        if ended.is_overdue:
-            reason = too_long(self._build_timeout)
-            if label == baseline:
-                raise unavailable_baseline(label, reason)
-        else:
-            reason = _("its process ended: {status}").format(status=status(ended.status))
-            if label == baseline:
-                raise _baseline_ended(label, reason, ended.last_words)
-        self.unavailable[label] = reason
+        if ended.label in ("", self.experiment.baseline):
+            raise _failed(ended)
+        self.unavailable[ended.label] = ended.reason
 
 
 @dataclass(eq=False, repr=False)
@@ -266,7 +260,7 @@ class OneProcessExperiment(ProcessExperiment):
 
     def run(self) -> Comparison:
         """Measure there, as ``Experiment.run`` does here."""
-        self._packed = pack(self.experiment, threads=self.threads)
+        self._pack()
         return self._measure(1, lambda: False)
 
     def measure_on(self, decided: Callable[[Comparison], bool], /) -> Comparison:
@@ -282,90 +276,88 @@ class OneProcessExperiment(ProcessExperiment):
 
     def comparison(self) -> Comparison:
         """What the latest process says."""
-        latest, circumstance = self.comparisons[-1], self.experiment.circumstance
-        unavailable = latest.unavailable | self.unavailable
-        return replace(latest, unavailable=unavailable, circumstance=circumstance, experiment=self)
+        latest = self.comparisons[-1]
+        return replace(
+            latest,
+            unavailable=latest.unavailable | self.unavailable,
+            circumstance=self._circumstance,
+            experiment=self,
+        )
 
-    def _task(self, packed: Path) -> Task:
-        task = replace(super()._task(packed), is_only=True)
+    def _task(self, folder: Path) -> Task:
+        task = replace(super()._task(folder), is_only=True)
         if self.comparisons:
             return replace(task, time_limit=claim_seconds(self.experiment.time_limit))
         return replace(task, seed=self.experiment.seed, why=self.why)
 
 
-def _began_nothing(status: str, last_words: str) -> CallFailedError:
-    text = _(
-        "Expected a process that can import what the callables need. Received: one that ended "
-        "before it called any ({status}). Compare without {processes} to see where it fails."
-    )
-    message = text.format(status=status, processes=option("processes"))
-    if last_words:
-        message = sentences(message, _("It printed last: {words}").format(words=last_words))
-    return CallFailedError(message)
+def _wait(process: Popen[bytes], seconds: float, heard: Heard, where: str, say: Say) -> bool:
+    """Wait so many seconds for the end of a process, and say where it is. Is it overdue?"""
+    # ``Popen.wait`` with a timeout would ask twenty times a second.
+    waiting = threading.Thread(target=process.wait, daemon=True)
+    waiting.start()
+    latest = monotonic() + seconds
+    while waiting.is_alive() and monotonic() < latest:
+        say(f"{where}, {heard.label}" if heard.label else where)
+        waiting.join(min(LOOK_SECONDS, latest - monotonic()))
+        heard.listen()
+        if heard.has_result:
+            latest = min(latest, monotonic() + END_SECONDS)
+    return waiting.is_alive()
 
 
-def _baseline_ended(label: str, reason: str, last_words: str) -> CallFailedError:
+def _failed(ended: _Ended) -> CallFailedError:
+    """The error for a process that ended at the baseline, or before it had called any."""
     text = _(
         "Expected {label!r} to run on the given arguments. Received: {reason}. Call it by itself "
         "to see where it fails."
     )
-    message = text.format(label=label, reason=reason)
-    if last_words:
-        message = sentences(message, _("It printed last: {words}").format(words=last_words))
+    if not ended.label:
+        text = _(
+            "Expected a process that can import what the callables need. Received: one that ended "
+            "before it called any ({reason}). Compare without {processes} to see where it fails."
+        )
+    label, reason = ended.label, ended.reason
+    message = text.format(label=label, reason=reason, processes=option("processes"))
+    if ended.last_words:
+        said = _("It printed last: {words}").format(words=ended.last_words)
+        message = sentences(message, said)
     return CallFailedError(message, label=label, reason=reason)
 
 
 @contextmanager
 def _temporary_folder() -> Iterator[Path]:
-    """A new folder for all processes of a comparison."""
-    with _writing(_temporary_parent()):
-        folder = tempfile.TemporaryDirectory(prefix="d2lhybrid-", ignore_cleanup_errors=True)
-    with folder as name:
-        yield Path(name)
+    """A new folder for all processes of a comparison.
+
+    Raises:
+        UnwritableFolderError: it can't be made, or the block can't write into it.
+    """
+    try:
+        with tempfile.TemporaryDirectory(prefix="d2lhybrid-", ignore_cleanup_errors=True) as folder:
+            yield Path(folder)
+    except D2LHybridError:  # some are errors of the system, too
+        raise
+    except OSError as error:
+        text = _(
+            "Expected space in {path} for the files of the measuring processes. Received: "
+            "{reason}. Free some space there, or set the environment variable {variable} to "
+            "another folder."
+        )
+        fields = {"path": _temporary_parent(), "reason": error.strerror or str(error)}
+        raise UnwritableFolderError(text, variable=TEMPORARY[0], **fields) from error
 
 
-def _temporary_parent() -> Path:
+def _temporary_parent() -> str:
     """The folder in which Python makes temporary ones."""
     try:
-        return Path(tempfile.gettempdir())
+        return tempfile.gettempdir()
     except FileNotFoundError:  # there is space in none of those that it knows
-        return Path(os.environ.get(TEMPORARY[0], "/tmp"))
+        return os.environ.get(TEMPORARY[0], "/tmp")
 
 
-def _made(folder: Path) -> Path:
-    """This folder, which is made if it isn't there."""
-    folder.mkdir(exist_ok=True)
-    return folder
-
-
-@contextmanager
-def _own_folder(parent: Path) -> Iterator[Path]:
-    """A new folder of a process, which goes with all that it has left there."""
-    with _writing(parent):
-        folder = tempfile.TemporaryDirectory(dir=parent, ignore_cleanup_errors=True)
-    with folder as name:
-        yield Path(name)
-
-
-@contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    """Raise UnwritableFolderError if the block cannot write."""
-    try:
-        yield
-    except OSError as error:
-        raise _unwritable(path, error.strerror or str(error)) from error
-
-
-def _unwritable(path: Path, reason: str) -> UnwritableFolderError:
-    text = _(
-        "Expected space in {path} for the files of the measuring processes. Received: {reason}. "
-        "Free some space there, or set the environment variable {variable} to another folder."
-    )
-    return UnwritableFolderError(text, path=str(path), reason=reason, variable=TEMPORARY[0])
-
-
-def _last_words(printed: IO[bytes]) -> str:
+def _last_words(printed: Path) -> str:
     """The end of what a process has printed."""
-    size = printed.seek(0, os.SEEK_END)
-    printed.seek(max(0, size - LAST_WORDS))
-    return printed.read().decode(errors="replace").strip()
+    with printed.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - LAST_WORDS))
+        return file.read().decode(errors="replace").strip()

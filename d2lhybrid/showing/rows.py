@@ -27,7 +27,10 @@ def rows_of(
         warnings, circumstance, took: as in ``Rows``.
     """
     measured = [_row(c, measurement, facts) for measurement in c.measurements]
-    not_run = [Row(label, reason=reason) for label, reason in c.unavailable.items()]
+    not_run = [
+        Row(label, reason=reason, ended_later=any(label in each for each in c.processes))
+        for label, reason in c.unavailable.items()
+    ]
     compared = [label for label in c if label != c.baseline] or [*c]
     rows = Rows(
         (*measured, *not_run),

@@ -50,8 +50,9 @@ def verdict_in_words(times: Times, rounds: int, processes: int) -> str:
 
 
 def not_run(rows: Iterable[Row]) -> Iterator[str]:
-    """What was not run, and why, a line each; a reason may be the sentence of an error."""
-    text = _("{label} was not run: {reason}.")
-    reasons = {row.label: row.reason for row in rows if not row.times}
-    for label, reason in reasons.items():
-        yield text.format(label=label, reason=_(reason).rstrip(".。"))
+    """What was left out, and why, a line each; a reason may be the sentence of an error."""
+    for row in {row.label: row for row in rows if not row.times}.values():
+        text = _("{label} was not run: {reason}.")
+        if row.ended_later:
+            text = _("{label} was left out: {reason}.")
+        yield text.format(label=row.label, reason=_(row.reason).rstrip(".。"))

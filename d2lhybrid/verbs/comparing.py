@@ -9,24 +9,29 @@ from typing import Any
 
 import numpy as np
 
-from d2lhybrid.backends.variant import variant_of
 from d2lhybrid.backends.verb import verb
-from d2lhybrid.core.arguments import Args, Call, Kwargs, name_of, unknown_label
+from d2lhybrid.core.arguments import Call, name_of, unknown_label
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.usage import described, not_comparable, not_one_callable
+from d2lhybrid.core.usage import not_comparable, not_one_callable
 from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.cold_start import TimerFunction
 from d2lhybrid.measuring.cores import cores_held, with_one_thread
 from d2lhybrid.measuring.measurement import Measurement
 from d2lhybrid.verbs import options
+from d2lhybrid.verbs.callables import callables_of
 from d2lhybrid.verbs.comparison import Comparison
 from d2lhybrid.verbs.experiment import Experiment
-from d2lhybrid.verbs.variants import Variants, in_role, variants
+from d2lhybrid.verbs.source_file import SourceFile
+from d2lhybrid.verbs.variants import Variants, in_role
 
 
 def _misused(given: Mapping[str, Any]) -> str:
-    return not_comparable(given["what"])
+    what, args = given["what"], given.get("args", ())
+    if not isinstance(what, SourceFile | str) or (args and ":" not in str(what)):
+        return not_comparable(what)
+    text = _("The function in {file} returns its arguments as well.")
+    return text.format(file=what) if args else ""
 
 
 def _measure_misused(given: Mapping[str, Any]) -> str:
@@ -35,7 +40,7 @@ def _measure_misused(given: Mapping[str, Any]) -> str:
 
 @verb("compare(net, x)", "compare({'eager': f, 'compiled': g}, x)", check=_misused)
 def compare(
-    what: Callable[..., Any] | Mapping[str, Callable[..., Any] | Call] | Call,
+    what: Callable[..., Any] | Mapping[str, Callable[..., Any] | Call] | Call | SourceFile | str,
     /,
     *args: Any,
     baseline: str | None = None,
@@ -86,6 +91,8 @@ def compare(
             gives them; ``call(net, ...)``, if the model takes keyword arguments; callables by
             label; or what ``variants`` or ``training`` returns. Any of the callables can be
             ``call(function, ...)`` with its own arguments, which come before those of every call.
+            As a text, ``"model.py:example"``: a function in a file that returns one of these, which
+            each process calls for itself.
         args: the arguments of every call. What ``variants`` returns holds them.
         baseline: the label that ratios refer to; the first one if None.
         references: labels of programs to compare with, such as one in C or a copy of the array.
@@ -107,8 +114,10 @@ def compare(
             Each builds, makes the first calls, warms up and takes rounds for an equal share of
             `time_limit`. If other programs leave a verdict of five or more undecided, up to half as
             many more measure. The ratio is the median over the processes; with fewer than six there
-            is no interval. A variant that crashes its process is left out. It must be possible to
-            send the functions and arguments to another process.
+            is no interval. A variant that crashes its process is left out, and so is one at which
+            a process has not ended in time: ``build_timeout``, or ten minutes, for each callable,
+            and a few minutes beside. Models and arguments have to be such as cloudpickle can send;
+            what can't be sent, or was compiled by hand, a function in a file makes.
         threads: how many threads each framework may use. A framework reads this when it starts, so
             without `processes`, one fresh process measures. If None and other programs leave fewer
             cores than the framework has threads, that is done with one thread, if the functions and
@@ -130,7 +139,7 @@ def compare(
 
     Raises:
         ArgumentError, UnknownLabelError: the arguments don't fit, there is no such option, or
-            something cannot be sent to another process.
+            something cannot be sent to another process; the message says how to write it.
         UnknownFrameworkError: neither a model alone nor its arguments belong to a known framework.
         UnwritableFolderError: there is no space for the files of the processes.
         CannotBuildError: the baseline cannot be built on this machine.
@@ -144,7 +153,10 @@ def compare(
     >>> result.verdict("NumPy")
     'faster'
     """
-    functions, args, kwargs = _functions(what, args)
+    if isinstance(what, str):
+        what = SourceFile(what)
+    source = what if isinstance(what, SourceFile) else None
+    functions, args, kwargs = callables_of(what, args)
     baseline, references = _labels(functions, baseline, references)
     is_flag = isinstance(check, (bool, np.bool_))
     experiment = Experiment(
@@ -173,15 +185,16 @@ def compare(
 
         if held:
             of_threads, experiment.circumstance = 1, with_one_thread(held)
-        comparison = ProcessExperiment(experiment, in_processes, of_threads, caches).run()
+        comparison = ProcessExperiment(experiment, in_processes, of_threads, caches, source).run()
     elif of_threads:
         from d2lhybrid.processes.processes import OneProcessExperiment
 
-        comparison = OneProcessExperiment(experiment, 1, of_threads, caches, why=why).run()
+        one_process = OneProcessExperiment(experiment, 1, of_threads, caches, source, why=why)
+        comparison = one_process.run()
     elif held:
         from d2lhybrid.processes.crowded import run_with_one_thread
 
-        comparison = run_with_one_thread(experiment, held, why)
+        comparison = run_with_one_thread(experiment, source, held, why)
     else:
         comparison = experiment.run()
     comparison = replace(comparison, took=perf_counter() - begin)
@@ -189,31 +202,6 @@ def compare(
         with suppress(Exception, KeyboardInterrupt):  # what was measured is there
             return comparison.asked()
     return comparison
-
-
-def _functions(what: Any, args: Args) -> tuple[Mapping[str, Any], Args, Kwargs]:
-    """The callables by label, and the arguments of each call."""
-    called = Call.of(what, args)
-    functions = called.function
-    if not isinstance(functions, Mapping):
-        functions = variants(called)
-    elif not isinstance(functions, Variants) or called.args or called.kwargs:
-        # Arguments beside variants take the place of those that they hold, because the notebooks
-        # still write ``compare(variants(net, x), x)``. This goes when they do.
-        _require_no_batch(functions, called)
-        return functions, called.args, called.kwargs
-    return functions, functions.args, functions.kwargs
-
-
-def _require_no_batch(functions: Mapping[str, Any], called: Call) -> None:
-    """Raise ArgumentError if steps of training, which hold their batch, are to get arguments."""
-    of_training = [way for way in map(variant_of, functions.values()) if way and way.is_step]
-    if of_training and (called.args or called.kwargs):
-        text = _(
-            "Expected steps alone, because they hold their batch: {example}. Received: {more}."
-        )
-        received = described(called.args, called.kwargs)
-        raise ArgumentError(text.format(example="compare(training(...))", more=received))
 
 
 @verb("measure(net, x)", check=_measure_misused)

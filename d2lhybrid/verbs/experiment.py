@@ -26,7 +26,7 @@ from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.cold_start import TimerFunction
 from d2lhybrid.measuring.measurement import Measurement
 from d2lhybrid.measuring.provenance import environment, load
-from d2lhybrid.measuring.rounds import Note, Rounds, StoppingRule, note_nowhere
+from d2lhybrid.measuring.rounds import OnTurn, Rounds, StoppingRule
 from d2lhybrid.measuring.row import Rows
 from d2lhybrid.measuring.sampler import Sampler
 from d2lhybrid.measuring.warnings import warnings
@@ -73,7 +73,7 @@ class Experiment:
     circumstance: str = field(default="", init=False)  # a sentence for the result
     # A folder in which each label's first call keeps its programs apart; None: they keep theirs.
     cold_caches: Path | None = field(default=None, init=False)
-    note: Note = field(default_factory=lambda: note_nowhere, init=False)  # of whose turn it is
+    on_turn: OnTurn | None = field(default=None, init=False)
     facts: "dict[str, Facts]" = field(default_factory=dict, init=False)  # that were asked so far
 
     @cached_property
@@ -169,7 +169,7 @@ class Experiment:
         }
         draw = np.random.default_rng(self.seed)
         self.rounds = Rounds(samplers, self.baseline, environment(), draw, is_alone)
-        self.rounds.note = self.note
+        self.rounds.on_turn = self.on_turn
         self.rounds.unavailable |= self.unavailable
         self._start_compilers()
         self._call_each_once()
@@ -211,10 +211,8 @@ class Experiment:
 
         def call_once(sampler: Sampler) -> None:
             with show_status(N_("building {label}"), self.progress, label=sampler.label):
-                self.note(sampler.label, True)
                 self._separate_disk_caches(sampler.label, sampler.target.function)
                 output = sampler.call_first(self.build_timeout)
-                self.note(sampler.label, False)
             if self.check is False:
                 return
             from d2lhybrid.core.compare_outputs import incomparable, require_same

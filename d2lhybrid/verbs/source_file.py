@@ -1,10 +1,14 @@
-"""What the command line compares: functions of a file, or what one of them returns."""
+"""Functions of a file, or what one of them returns, for the command line and fresh processes."""
 
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import module_from_spec
 from pathlib import Path
+from traceback import extract_tb
 from types import ModuleType
 from typing import Any
 
@@ -16,12 +20,12 @@ from d2lhybrid.core.arguments import (
     parameters_of,
     write_nearest,
 )
-from d2lhybrid.core.errors import ArgumentError
+from d2lhybrid.core.errors import ArgumentError, brief
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.module_files import cannot_run, import_file
 from d2lhybrid.core.usage import kind_of
 
 EXAMPLE = "FILE.py:example"
+OPTIONS_OF_VARIANTS = {"all": "--all", "with_references": "--references"}
 EXAMPLE_CODE = """\
 from d2lhybrid import call
 
@@ -29,17 +33,39 @@ def example():
     return call(net, x)"""
 
 
-def to_compare(file: str, functions: Sequence[str]) -> Mapping[str, Callable[..., Any]] | Call:
-    """The functions of a file by their names; without names, what ``example_in`` returns.
+@dataclass(frozen=True)
+class SourceFile:
+    """What a file has to compare. A fresh process makes it for itself, because it gets only this.
 
-    Raises:
-        ArgumentError: there is no such file or function, the file does not run, or a function takes
-            arguments.
+    `file` is ``FILE.py:example``, as for ``example_in``, or a file whose `functions` are compared.
+    `of_variants` are options for the ways to run the model that an example returns.
     """
-    if not functions:
-        return example_in(file)
-    module = _imported(file)
-    return {name: _function(module, name, file) for name in functions}
+
+    file: str
+    functions: tuple[str, ...] = ()
+    of_variants: Mapping[str, bool] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.file
+
+    def compared(self) -> Mapping[str, Callable[..., Any]] | Call:
+        """The functions by their names; without names, what ``example_in`` returns.
+
+        Raises:
+            ArgumentError: there is no such file or function, the file does not run, a function
+                takes arguments, or there are options for variants, but no model.
+        """
+        if self.functions:
+            module = _imported(self.file)
+            made: Any = {name: _function(module, name, self.file) for name in self.functions}
+        else:
+            made = example_in(self.file)
+        if self.of_variants and isinstance(made, Mapping):
+            text = _("Expected a model, as {example}, for {options}. Received: functions.")
+            given = ", ".join(OPTIONS_OF_VARIANTS[name] for name in self.of_variants)
+            raise ArgumentError(text.format(example=EXAMPLE, options=given))
+        compared: Mapping[str, Callable[..., Any]] | Call = made
+        return compared
 
 
 def example_in(file: str) -> Mapping[str, Callable[..., Any]] | Call:
@@ -65,7 +91,7 @@ def example_in(file: str) -> Mapping[str, Callable[..., Any]] | Call:
     try:
         returned = example()
     except (Exception, SystemExit) as error:
-        raise cannot_run(file, path, error) from error
+        raise _cannot_run(file, path, error) from error
     match returned:
         case Call() | Mapping():
             return returned
@@ -92,10 +118,43 @@ def _imported(file: str) -> ModuleType:
         text = _("Expected a Python file. Received: {file!r}, but there is no such file.")
         raise ArgumentError(text.format(file=file))
     path = Path(file).resolve()
-    sys.path.insert(0, str(path.parent))
+    if str(path.parent) not in sys.path:
+        sys.path.insert(0, str(path.parent))
     # No library has such a name, so the file stands in the place of none.
     name = re.sub(r"\W", "_", f"file {path.stem}")
-    return import_file(name, str(path))
+    return _import_file(name, str(path))
+
+
+def _import_file(name: str, path: str) -> ModuleType:
+    """The module that a file is, under a name that no other module has.
+
+    It is among the modules, because TorchDynamo looks there for what a function names.
+
+    Raises:
+        ArgumentError: the file does not run.
+    """
+    loader = SourceFileLoader(name, path)
+    spec = ModuleSpec(name, loader, origin=path)
+    spec.has_location = True  # which gives the module its __file__
+    module = sys.modules[name] = module_from_spec(spec)
+    try:
+        loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        raise _cannot_run(Path(path).name, path, error) from error
+    return module
+
+
+def _cannot_run(what: str, path: str, error: BaseException) -> ArgumentError:
+    """The error for what raises, a file or a function in it, with the last line of the file."""
+    reason = brief(error).rstrip(".")
+    file = str(Path(path).resolve())
+    lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == file]
+    if lines:  # a SyntaxError says itself where it is
+        place = _("{file}, line {line}").format(file=Path(file).name, line=lines[-1])
+        reason = f"{reason} ({place})"
+    text = _("Expected {file} to run. Received: {error}.")
+    return ArgumentError(text.format(file=what, error=reason))
 
 
 def _function(module: ModuleType, name: str, file: str) -> Callable[..., Any]:

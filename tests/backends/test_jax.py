@@ -418,12 +418,6 @@ def test_what_makes_the_arrays_that_it_donates_is_compared():
     assert list(compare(functions, time_limit=0.2)) == ["eager", "donated"]
 
 
-def test_donation_is_refused_in_another_process():
-    functions = {"eager": twice, "donated": donated}
-    result = compare(functions, jnp.ones((10, 10)), time_limit=0.2, processes=1, why=False)
-    assert "donates them" in result.unavailable["donated"]
-
-
 def test_an_array_that_was_donated_unseen():
     weights = jnp.ones((100, 100))
     functions = {"unseen": lambda w: jax.jit(twice, donate_argnums=0)(w), "eager": twice}

@@ -1,8 +1,8 @@
 """A framework of a few classes, and beside them what d2lhybrid needs of it: an example of a folder.
 
 Of a real framework, the folder has ``FRAMEWORK`` and the modules alone. ``device``, ``models`` and
-``variants``, a dozen functions, are all that ``compare`` needs; ``compiler``, ``travel`` and
-``why`` it lacks.
+``variants``, a dozen functions, are all that ``compare`` needs; ``compiler`` and ``why`` it
+lacks.
 """
 
 import numpy as np

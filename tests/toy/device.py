@@ -11,6 +11,7 @@ is_started = defaults.is_started
 may_return_early = defaults.may_return_early
 peak_memory_bytes = defaults.peak_memory_bytes
 reset_peak_memory = defaults.reset_peak_memory
+settings = defaults.settings
 start_clock = defaults.start_clock
 
 

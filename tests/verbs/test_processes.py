@@ -16,6 +16,7 @@ import pytest
 from by_hand import ENV, comparison
 from processes import ROOT
 
+from d2lhybrid import call
 from d2lhybrid.backends.variant import DeferredBuild, Folder
 from d2lhybrid.core import i18n
 from d2lhybrid.errors import (
@@ -147,7 +148,7 @@ def script_output(script, **variables):
     return done.stdout
 
 
-def test_the_functions_of_a_notebook():
+def test_the_functions_of_a_notebook_and_of_a_file_that_it_writes(tmp_path, monkeypatch):
     """A cell's names belong to ``__main__``, and there is no file to import them from."""
     import nbformat
     from nbclient import NotebookClient
@@ -157,10 +158,14 @@ def test_the_functions_of_a_notebook():
         "def scaled(x):\n    return scale * x",
         "c = compare({'cell': scaled, 'lambda': lambda x: x * scale}, 2.0, processes=2, "
         "time_limit=0.2)\nprint(list(c), c.unavailable)",
+        f"%%writefile model.py\n{MODEL}",
+        "c = compare('model.py:example', processes=2, time_limit=0.2)\nprint(list(c))",
     ]
     notebook = nbformat.v4.new_notebook(cells=[*map(nbformat.v4.new_code_cell, cells)])
-    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(ROOT)}}).execute()
-    assert notebook.cells[-1].outputs[0].text == "['cell', 'lambda'] {}\n"
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    assert notebook.cells[2].outputs[0].text == "['cell', 'lambda'] {}\n"
+    assert notebook.cells[4].outputs[0].text == "['locked', 'plain']\n"
 
 
 class Ends:
@@ -231,7 +236,27 @@ def test_what_ends_the_third_process_alone_is_left_out_of_all(tmp_path):
     assert list(c) == ["quick", "slow"]
     assert len(c.processes) in (4, 5, 6)
     assert c.unavailable == {"ends": "its process ended: -9 (SIGKILL)"}
+    assert "ends was left out: its process ended" in str(c)  # two processes had measured it
     assert len(count.read_text()) == 3  # the fourth process doesn't try it
+
+
+@pytest.mark.parametrize("how", [killed, lambda: 1 / 0], ids=["killed", "raises"])
+def test_a_baseline_that_fails_in_the_second_process_leaves_the_first(tmp_path, how):
+    count = tmp_path / "count"
+    count.write_text("")
+
+    def fails(x):
+        if not hasattr(np, "_counted"):
+            np._counted = True
+            with count.open("a") as file:
+                file.write("x")
+            if len(count.read_text()) == 2:
+                how()
+        return x + 1
+
+    c = compare({"fails": fails, "slow": slow}, 1.0, processes=4, **SHORT)
+    assert (list(c), len(c.processes)) == (["fails", "slow"], 1)
+    assert "A later process failed, so there are only those before it: Expected 'fails'" in str(c)
 
 
 def test_errors_of_the_baseline_are_those_of_one_process(tmp_path):
@@ -275,37 +300,125 @@ def test_a_variant_that_raises_is_a_row_and_the_processes_after_it_leave_it_out(
     assert calls.read_text() == "x"
 
 
-def endless_native(x):
-    import ctypes
-
-    libc = ctypes.PyDLL(None)  # which keeps Python from acting on an interrupt
-    for _turn in range(100):
-        libc.sleep(1000)
+def endless(x):
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.Signals)  # as native code may
+    time.sleep(1000)
 
 
-@pytest.mark.skipif(os.name != "posix", reason="it sleeps by a function of the C library")
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no such signals")
 def test_a_build_that_nothing_interrupts_ends_with_its_process(monkeypatch):
-    monkeypatch.setattr("d2lhybrid.processes.processes.OVERTIME", 1.0)
-    functions = {"quick": quick, "endless": endless_native}
+    monkeypatch.setattr("d2lhybrid.processes.processes.START_SECONDS", 4.0)
+    functions = {"quick": quick, "endless": endless}
     begin = time.monotonic()
     c = compare(functions, 1.0, processes=2, build_timeout=0.5, **SHORT)
-    assert c.unavailable == {"endless": "it took longer than 0.5 s to build, load and call it once"}
-    with pytest.raises(CannotBuildError, match="'endless' is not available: it took longer"):
-        compare({"endless": endless_native}, 1.0, processes=2, build_timeout=0.5, **SHORT)
+    assert c.unavailable == {"endless": "its process took longer than 5.4 s"}
+    with pytest.raises(CallFailedError, match=r"Expected 'endless' to run.*its process took"):
+        compare({"endless": endless}, 1.0, processes=2, build_timeout=0.5, **SHORT)
     assert time.monotonic() - begin < 60
 
 
-def test_what_cannot_travel():
-    import threading
+class Hangs:
+    """A function that never returns from one of its calls."""
 
-    lock = threading.Lock()
+    def __init__(self, call):
+        self.call, self.calls = call, 0
 
-    def locked(x):
-        with lock:
-            return x + 1
+    def __call__(self, x):
+        self.calls += 1
+        if self.calls == self.call:
+            time.sleep(1000)
+        return x + 1
 
-    with pytest.raises(ArgumentError, match=r"locked.*'_thread.lock'.*leave out processes"):
-        compare({"quick": quick, "locked": locked}, 1.0, processes=2, **SHORT)
+
+def test_a_call_that_never_returns_ends_with_its_process(monkeypatch):
+    monkeypatch.setattr("d2lhybrid.processes.processes.START_SECONDS", 4.0)
+    functions = {"quick": quick, "hangs": Hangs(call=30)}
+    c = compare(functions, 1.0, processes=1, build_timeout=0.5, **SHORT)
+    assert list(c) == ["quick"]
+    assert c.unavailable == {"hangs": "its process took longer than 5.8 s"}
+
+
+class HangsThere:
+    """An object that a fresh process never finishes making."""
+
+    def __reduce__(self):
+        return time.sleep, (1000,)
+
+
+def test_a_process_that_never_begins_ends(monkeypatch):
+    monkeypatch.setattr("d2lhybrid.processes.processes.START_SECONDS", 2.0)
+    with pytest.raises(CallFailedError, match=r"before it called any \(its process took longer"):
+        compare({"max": max}, 1, HangsThere(), processes=1, build_timeout=0.5, **SHORT)
+
+
+LOCK = threading.Lock()
+IN_FILE = """
+def example():
+    return call(net, x)
+
+compare("model.py:example", processes=6)"""
+
+
+@pytest.mark.parametrize(
+    ("part", "what", "args"),
+    [
+        ("'mine'", {"sum": sum, "mine": lambda x: LOCK and x}, ([1],)),
+        ("argument 2", {"max": max}, (1, LOCK)),
+        ("key=", call({"max": max}, 1, 2, key=LOCK), ()),
+    ],
+)
+def test_what_cannot_be_sent_is_named_and_three_lines_say_how(part, what, args):
+    with pytest.raises(ArgumentError, match="lock' object") as raised:
+        compare(what, *args, processes=2, **SHORT)
+    assert f"Received: {part}, which cannot be" in str(raised.value)
+    assert str(raised.value).endswith(IN_FILE)
+
+
+class Vanishing:
+    """An object that can be sent, but not made again."""
+
+    def __reduce__(self):
+        return __import__, ("a_module_that_is_nowhere",)
+
+
+def test_what_cannot_be_made_again_there():
+    with pytest.raises(ArgumentError, match="No module named 'a_module_that_is_") as raised:
+        compare({"max": max}, 1, Vanishing(), processes=2, **SHORT)
+    assert str(raised.value).endswith(IN_FILE)
+
+
+MODEL = """
+import threading
+from d2lhybrid import call
+lock = threading.Lock()
+def locked(x, more):
+    with lock:
+        return x + more
+def example():
+    return {"locked": call(locked, 1.0, more=2.0), "plain": lambda: 3.0}
+def raises():
+    raise ValueError("no data")
+"""
+
+
+def test_what_a_file_makes_needs_not_be_sent(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("model.py").write_text(MODEL)
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    c = compare("model.py:example", processes=2, **SHORT)
+    assert list(c) == ["locked", "plain"]
+    assert len(c.processes) in (2, 3)  # one more beside other programs
+    assert list(compare("model.py:example", **SHORT)) == ["locked", "plain"]
+    for what, args, said in [
+        ("model.py:raises", (), r"ValueError: no data \(model\.py, line 11\)"),
+        ("model.py:exmaple", (), "Write 'example'"),
+        ("model.py", (), "as model.py:example"),
+        ("eager", (1.0,), "'eager' cannot be called"),
+        ("model.py:example", (1.0,), "The function in model.py:example returns its arguments"),
+    ]:
+        with pytest.raises(ArgumentError, match=said):
+            compare(what, *args, processes=2, **SHORT)
+    sys.modules.pop("file_model")
 
 
 def test_what_functions_print_goes_nowhere(capfd):
@@ -381,7 +494,8 @@ def plain(x):
 large = sys.argv[1] == "experiment"
 function, x = (plain, bytearray(200_000)) if large else (fills, 1.0)
 try:
-    compare({"a": function}, x, check=False, processes=2, time_limit=0.1)
+    ways = {str(number): function for number in range(8)}  # more than a page of results
+    compare(ways, x, check=False, processes=2, time_limit=0.1)
 except UnwritableFolderError as error:
     print(error)
 """

@@ -1,7 +1,10 @@
 """Defaults of ``device.py``: no accelerator, nothing that it tells of itself."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
+
+# A function that cloudpickle can send, and the values with which it sets something again.
+Setting = tuple[Callable[..., object], tuple[Any, ...]]
 
 
 def may_return_early(_tensor: Any) -> bool:
@@ -34,3 +37,7 @@ def thread_count() -> int | None:
 
 def accelerators() -> list[str]:
     return []
+
+
+def settings(_with_threads: bool) -> Iterable[Setting]:
+    return ()

@@ -1,6 +1,6 @@
 """Devices and tensors of JAX."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from functools import cache
 from typing import Any
@@ -20,6 +20,18 @@ from d2lhybrid.core.pytree import leaves
 is_started = private.is_started
 may_return_early = defaults.may_return_early
 start_clock = defaults.start_clock
+# Those of ``jax.config`` that decide what a program computes.
+_SETTINGS = (
+    "jax_enable_x64",
+    "jax_default_matmul_precision",
+    "jax_numpy_dtype_promotion",
+    "jax_numpy_rank_promotion",
+    "jax_default_prng_impl",
+    "jax_threefry_partitionable",
+    "jax_disable_jit",
+    "jax_debug_nans",
+    "jax_debug_infs",
+)
 _peaks_before: dict[Any, int] = {}  # by device, in bytes, when ``reset_peak_memory`` was called
 
 
@@ -139,3 +151,15 @@ LAST_WORK = _last_work.__name__  # by which JAX names its program
 def is_waited_by(jaxpr: Any) -> bool:
     """Is it the program that ``synchronize`` runs?"""
     return bool(private.traced_name(jaxpr) == LAST_WORK)
+
+
+def settings(_with_threads: bool) -> Iterable[defaults.Setting]:
+    return [
+        (_update, (name, getattr(jax.config, name)))
+        for name in _SETTINGS
+        if hasattr(jax.config, name)
+    ]
+
+
+def _update(name: str, value: Any) -> None:
+    jax.config.update(name, value)

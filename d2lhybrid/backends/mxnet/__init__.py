@@ -31,10 +31,9 @@ if TYPE_CHECKING:
         explain,
         models,
         training,
-        travel,
         variants,
         why,
     )
     from d2lhybrid.backends.protocol import Modules
 
-    _MODULES: Modules = (device, models, variants, compiler, training, explain, travel, why)
+    _MODULES: Modules = (device, models, variants, compiler, training, explain, why)

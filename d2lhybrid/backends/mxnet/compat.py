@@ -4,7 +4,7 @@ MXNet 1.9.1 reads names that NumPy 1.24 and 2.0 removed, and relies on behaviour
 Patching NumPy would change it for every library in the process. There will be no more releases of
 MXNet, so we patch its source instead: a few of its modules are compiled from their text with some
 words replaced. Its files stay as they are. One word is replaced to count the graphs that Gluon
-compiles, which MXNet doesn't report.
+compiles, which MXNet doesn't report, and one so that blocks can be sent to another process.
 """
 
 import ctypes
@@ -106,6 +106,8 @@ _REPLACEMENTS: dict[_Replacement, str] = {
         "_old.compile(ndarray.CachedOp, out, flags)",
     ): "gluon.block",
     (r"'(sometrue|round_|product)',", ""): "numpy_dispatch_protocol",  # of any, round and prod
+    # A symbol with NumPy's semantics comes out of a pickle without them.
+    (r"return \(_symbol_cls, \(None,\),", "return (type(self), (None,),"): "_ctypes.symbol",
     # From NumPy 1.25 on, ``qr`` and others return named tuples, which take no list.
     (r"object\.__class__\(tmp\)", "(tuple(tmp) if isinstance(object, tuple) else tmp)"): (
         "numpy.multiarray"

@@ -1,7 +1,7 @@
 """Devices and tensors of MXNet."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from traceback import walk_stack
 from typing import Any
@@ -95,3 +95,7 @@ def _is_tracing() -> bool:
     """
     frames = walk_stack(sys._getframe())
     return any(frame.f_code is _TRACE for frame, _line in frames)
+
+
+def settings(_with_threads: bool) -> Iterable[defaults.Setting]:
+    yield mxnet.npx.set_np, (mxnet.util.is_np_shape(), mxnet.util.is_np_array())

@@ -23,6 +23,7 @@ FRAMEWORK = Framework(
     display="TensorFlow",
     folder=__name__,
     order=2,
+    packages=("keras",),  # if Keras computes with it
     importer=_import,
     # TensorFlow reads its own when it first uses a GPU, of which it would otherwise take all the
     # memory. JAX, which Keras imports, would take three quarters.
@@ -47,9 +48,8 @@ if TYPE_CHECKING:
         explain,
         models,
         training,
-        travel,
         variants,
         why,
     )
 
-    _MODULES: Modules = (device, models, variants, compiler, training, explain, travel, why)
+    _MODULES: Modules = (device, models, variants, compiler, training, explain, why)

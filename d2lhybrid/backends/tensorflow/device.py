@@ -1,6 +1,6 @@
 """Devices and tensors of TensorFlow."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import tensorflow as tf
@@ -88,3 +88,15 @@ def from_host(host_array: HostArray, options: Mapping[str, Any]) -> Any:
 def _gpus() -> list[str]:
     """The names of those that TensorFlow has set up; to ask before it has would wake them."""
     return [device.name for device in tf.config.list_logical_devices("GPU")] if is_started() else []
+
+
+def settings(with_threads: bool) -> Iterable[defaults.Setting]:
+    yield tf.config.run_functions_eagerly, (tf.config.functions_run_eagerly(),)
+    yield tf.keras.config.set_floatx, (tf.keras.config.floatx(),)
+    yield tf.keras.config.set_dtype_policy, (tf.keras.config.dtype_policy().name,)
+    if with_threads:
+        threads = tf.config.threading
+        within = threads.get_intra_op_parallelism_threads()
+        between = threads.get_inter_op_parallelism_threads()
+        yield threads.set_intra_op_parallelism_threads, (within,)
+        yield threads.set_inter_op_parallelism_threads, (between,)

@@ -26,9 +26,8 @@ if TYPE_CHECKING:
         explain,
         models,
         training,
-        travel,
         variants,
         why,
     )
 
-    _MODULES: Modules = (device, models, variants, compiler, training, explain, travel, why)
+    _MODULES: Modules = (device, models, variants, compiler, training, explain, why)

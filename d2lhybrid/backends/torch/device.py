@@ -1,6 +1,6 @@
 """Devices and tensors of PyTorch."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from typing import Any
 
@@ -134,3 +134,15 @@ def _event(device: torch.device) -> Any:
     event = torch.Event(device=device, enable_timing=True)
     event.record(torch.accelerator.current_stream(device))
     return event
+
+
+def settings(with_threads: bool) -> Iterable[defaults.Setting]:
+    yield torch.set_default_dtype, (torch.get_default_dtype(),)
+    yield torch.set_float32_matmul_precision, (torch.get_float32_matmul_precision(),)
+    yield torch.use_deterministic_algorithms, (torch.are_deterministic_algorithms_enabled(),)
+    yield torch.set_grad_enabled, (torch.is_grad_enabled(),)
+    device = torch.get_default_device()
+    if device != torch.device("cpu"):  # what is set is looked up at each call from then on
+        yield torch.set_default_device, (device,)
+    if with_threads:
+        yield torch.set_num_threads, (torch.get_num_threads(),)

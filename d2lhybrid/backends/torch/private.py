@@ -9,7 +9,7 @@ version of PyTorch does not have raises AttributeError or ImportError there, whi
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from inspect import getclosurevars, isfunction, ismethod, signature
@@ -59,37 +59,6 @@ def is_compiled_in_place(model: Any) -> bool:
     return getattr(model, "_compiled_call_impl", None) is not None
 
 
-def compile_options(model: Any) -> dict[str, Any] | None:
-    """The options with which ``torch.compile`` was called; None for what it did not return.
-
-    The backend among them has the mode and the options of the compiler.
-    """
-    context: Any = getattr(model, "dynamo_ctx", None)
-    if isfunction(model) and hasattr(model, "_torchdynamo_orig_callable"):
-        context = getclosurevars(model).nonlocals.get("self")
-    if type(context).__name__ != "OptimizeContext":  # but one that switches TorchDynamo off, say
-        return None
-    options = {
-        "backend": torch._dynamo.eval_frame.innermost_backend(context.callback),
-        "nopython": context.fullgraph,
-        "dynamic": context._dynamic,
-        "guard_filter_fn": getattr(context._hooks, "guard_filter_fn", None),
-    }
-    if APART:  # an older PyTorch has no such option
-        options["isolate_recompiles"] = context._isolate_recompiles_id >= 0
-    return options
-
-
-def compile_with(model: Any, options: Mapping[str, Any]) -> Any:
-    """Compile as ``torch.compile`` did that had these options, found by ``compile_options``."""
-    return torch._dynamo.optimize(**options)(model)
-
-
-def uncompiled(model: Any) -> Any:
-    """What the outermost ``torch.compile`` got."""
-    return getattr(model, "_orig_mod", None) or model._torchdynamo_orig_callable
-
-
 def compiled_wrapper(model: Any) -> Any:
     """The function that TorchDynamo made of a compiled model; None of any other.
 
@@ -110,41 +79,23 @@ def is_decorated(model: Any) -> bool:
     return getattr(model, "__wrapped__", inner) is not inner
 
 
-# Modules of settings; those that nobody has imported have none that are changed.
-_SETTINGS = ("torch._dynamo.config", "torch._functorch.config", "torch._inductor.config")
-
-
-def changed_settings() -> dict[str, dict[str, Any]]:
-    """What the user has changed of the compiler's settings, by module; but no objects."""
-    changed = {}
-    for name in _SETTINGS:
-        module: Any = sys.modules.get(name)
-        values = module.get_config_copy() if module else {}
-        changed[name] = {
-            key: value
-            for key, value in values.items()
-            if isinstance(value, bool | int | float | str | None) and not module._is_default(key)
-        }
-    return {name: values for name, values in changed.items() if values}
-
-
-def change_settings(settings: Mapping[str, Mapping[str, Any]]) -> None:
-    """Set what ``changed_settings`` of another process has returned."""
-    for name, values in settings.items():
-        module = import_module(name)
-        for key, value in values.items():
-            setattr(module, key, value)
-
-
 def is_compiled_by_inductor(model: Any) -> bool:
     """Did ``torch.compile`` or ``model.compile()`` get this for Inductor? No if it doesn't tell."""
-    in_place = getattr(model, "_compiled_call_impl", None)
     try:
-        options = compile_options(in_place or model)
+        backend = _backend_of(getattr(model, "_compiled_call_impl", None) or model)
     except AttributeError:
         return False
-    backend = options["backend"] if options else None
     return getattr(backend, "compiler_name", "") == "inductor"
+
+
+def _backend_of(compiled: Any) -> Any:
+    """The backend that ``torch.compile`` was called with; None for what it did not return."""
+    context: Any = getattr(compiled, "dynamo_ctx", None)
+    if isfunction(compiled) and hasattr(compiled, "_torchdynamo_orig_callable"):
+        context = getclosurevars(compiled).nonlocals.get("self")
+    if type(context).__name__ != "OptimizeContext":  # but one that switches TorchDynamo off, say
+        return None
+    return torch._dynamo.eval_frame.innermost_backend(context.callback)
 
 
 def has_inductor_compiled() -> bool:

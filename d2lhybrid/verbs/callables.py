@@ -1,0 +1,48 @@
+"""The callables that ``compare`` compares, by label, of whatever it was given."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from d2lhybrid.backends.variant import variant_of
+from d2lhybrid.core.arguments import Args, Call, Kwargs
+from d2lhybrid.core.errors import ArgumentError
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.usage import described
+from d2lhybrid.verbs.source_file import SourceFile
+from d2lhybrid.verbs.variants import Variants, variants
+
+Callables = tuple[Mapping[str, Callable[..., Any] | Call], Args, Kwargs]
+
+
+def callables_of(what: Any, args: Args = ()) -> Callables:
+    """The callables by label, and the arguments of each call.
+
+    Raises:
+        ArgumentError: steps of training get arguments, or the file or function that is named isn't
+            as ``SourceFile`` describes it.
+        Otherwise what ``variants`` raises.
+    """
+    options: Mapping[str, Any] = {}
+    if isinstance(what, SourceFile):
+        what, options = what.compared(), what.of_variants
+    called = Call.of(what, args)
+    functions = called.function
+    if not isinstance(functions, Mapping):
+        functions = variants(called, **options)
+    elif not isinstance(functions, Variants) or called.args or called.kwargs:
+        # Arguments beside variants take the place of those that they hold, because the notebooks
+        # still write ``compare(variants(net, x), x)``. This goes when they do.
+        _require_no_batch(functions, called)
+        return functions, called.args, called.kwargs
+    return functions, functions.args, functions.kwargs
+
+
+def _require_no_batch(functions: Mapping[str, Any], called: Call) -> None:
+    """Raise ArgumentError if steps of training, which hold their batch, are to get arguments."""
+    of_training = [way for way in map(variant_of, functions.values()) if way and way.is_step]
+    if of_training and (called.args or called.kwargs):
+        text = _(
+            "Expected steps alone, because they hold their batch: {example}. Received: {more}."
+        )
+        received = described(called.args, called.kwargs)
+        raise ArgumentError(text.format(example="compare(training(...))", more=received))
