@@ -8,7 +8,7 @@ import toy
 from fake import Compiler, Gpu, Machine
 
 from d2lhybrid import backends
-from d2lhybrid.measuring import disturbance
+from d2lhybrid.measuring import disturbance, verdict
 
 REAL = ("test_real", "test_provenance")  # the modules of tests that ask the real machine
 
@@ -17,6 +17,8 @@ REAL = ("test_real", "test_provenance")  # the modules of tests that ask the rea
 def no_frameworks(monkeypatch, request):
     """On a simulated machine, no real framework is waited for, whatever other tests imported."""
     if request.module.__name__ not in REAL:
+        every = backends.known()  # comparisons made by hand say that a real one was used
+        monkeypatch.setattr(verdict, "known", lambda: every)
         monkeypatch.setattr(backends, "_records", {})
 
 
