@@ -106,10 +106,13 @@ class Heard:
     def listen(self) -> None:
         """Read what is new."""
         *lines, self._rest = (self._rest + self._output.read()).split(b"\n")
-        for said in map(json.loads, lines):
+        for line in lines:
+            said = None
+            with suppress(ValueError):  # a line that Python's start prints, as ``sitecustomize``
+                said = json.loads(line)
             if isinstance(said, dict):
                 self._result = said
-            else:
+            elif isinstance(said, str):
                 self.label = said
 
     @property

@@ -39,7 +39,8 @@ def pack(experiment: Experiment, source: SourceFile | None, *, with_threads: boo
 
     Args:
         experiment: it may have been run; its results stay here.
-        source: what makes its callables and their arguments, if they come from a file.
+        source: what makes its callables and their arguments, if they come from a file, which then
+            also sets what it needs.
         with_threads: are the frameworks to compute with as many threads as in this process?
 
     Raises:
@@ -48,17 +49,16 @@ def pack(experiment: Experiment, source: SourceFile | None, *, with_threads: boo
     options = {one.name: getattr(experiment, one.name) for one in fields(experiment) if one.init}
     functions, args, kwargs = (options.pop(name) for name in ("functions", "args", "kwargs"))
     if source:
-        body = _dump((source, options))
-    else:
-        _require_not_compiled(functions)
-        try:
-            body = _dump(((functions, args, kwargs), options))
-        except Exception:  # to name what can't be sent, each part is tried alone
-            parts = {repr(label): function for label, function in functions.items()}
-            parts |= {_argument(number): arg for number, arg in enumerate(args, 1)}
-            parts |= {f"{name}=": value for name, value in kwargs.items()}
-            _require_sendable({**parts, "timer=": experiment.timer})
-            raise
+        return _dump([]) + _dump([]) + _dump((source, options))
+    _require_not_compiled(functions)
+    try:
+        body = _dump(((functions, args, kwargs), options))
+    except Exception:  # to name what can't be sent, each part is tried alone
+        parts = {repr(label): function for label, function in functions.items()}
+        parts |= {_argument(number): arg for number, arg in enumerate(args, 1)}
+        parts |= {f"{name}=": value for name, value in kwargs.items()}
+        _require_sendable({**parts, "timer=": experiment.timer})
+        raise
     named = [framework for framework in loaded() if framework.is_named_in(body)]
     settings = [each for one in named for each in one.device.settings(with_threads)]
     return _dump([framework.name for framework in named]) + _dump(settings) + body

@@ -421,6 +421,12 @@ def test_what_a_file_makes_needs_not_be_sent(tmp_path, monkeypatch):
     sys.modules.pop("file_model")
 
 
+def test_what_python_prints_at_its_start_is_no_result(tmp_path, monkeypatch):
+    (tmp_path / "sitecustomize.py").write_text("print('a line')\n")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(ROOT)]))
+    assert list(compare({"quick": quick}, 1.0, processes=1, **SHORT)) == ["quick"]
+
+
 def test_what_functions_print_goes_nowhere(capfd):
     def prints(x):
         print("a line of a reasonable length, again and again" * 20)
@@ -625,6 +631,7 @@ def test_what_cannot_travel_is_measured_here_and_the_table_says_why(monkeypatch)
     c = compare({"a": quick, "b": locked}, 1.0, **SHORT | {"time_limit": 1})
     assert list(c) == ["a", "b"]
     assert "no process with one thread could measure this: Expected callables" in str(c)
+    assert "def example" not in str(c)
 
 
 def test_compilers_find_empty_caches_unless_they_may_use_the_users(monkeypatch, tmp_path):
