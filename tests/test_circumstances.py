@@ -12,7 +12,7 @@ from processes import ROOT, python
 VERBS = """
 import os, sys, threading
 sys.path.insert(0, sys.argv[1])
-from frameworks import models
+from backends import models
 import d2lhybrid as d
 from d2lhybrid.errors import D2LHybridError
 

@@ -270,7 +270,7 @@ def test_inspect_loads_no_framework(tmp_path):
     make(tmp_path / "a")
     code = (
         "import sys, d2lhybrid; print(d2lhybrid.inspect(sys.argv[1]));"
-        "from d2lhybrid import frameworks; modules = [one.name for one in backends.known()];"
+        "from d2lhybrid import backends; modules = [one.name for one in backends.known()];"
         "print(sorted({*modules, 'onnxruntime'} & set(sys.modules)))"
     )
     assert python("-c", code, str(tmp_path / "a")).stdout.endswith("[]\n")

@@ -224,19 +224,6 @@ def test_a_build_that_never_ends_is_interrupted():
     assert (list(c), list(c.unavailable)) == (["a", "c"], ["endless"])
 
 
-def test_what_would_end_this_process_is_never_loaded_and_its_reason_stands_in_the_row():
-    m, loaded = Machine(), []
-
-    def refuse(_built):
-        raise CannotBuildError("it ends the process")
-
-    deadly = DeferredBuild(lambda: "built", loaded.append, refuse)
-    with pytest.raises(CannotBuildError, match="it ends the process"):
-        deadly()
-    c = run(m, {"a": 1e-3, "deadly": deadly})
-    assert (c.unavailable, loaded) == ({"deadly": "it ends the process"}, [])
-
-
 @pytest.mark.parametrize(
     ("other", "said"),
     [
