@@ -24,7 +24,7 @@ from d2lhybrid.verbs.sweeping import Sweep
 ROOT = Path(__file__).resolve().parent.parent
 FILE = ROOT / "docs/comparisons.json"
 PAGES = ("docs/cookbook.md", "docs/why.md")
-SECONDS = "1"  # of rounds: a model that counts its calls needs enough of them to reach the limit
+SECONDS = "3"  # of rounds: a model that counts its calls needs enough of them to reach the limit
 # Runs a program as Python does, and prints the JSON of its comparisons, too.
 RUN = """
 import runpy
