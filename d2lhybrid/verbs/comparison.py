@@ -167,9 +167,8 @@ class Comparison(Result, Measurements):
         or in up to three times as many processes. The line then says how many rounds or processes
         it took, because this comparison stays as it is, or that the claim is still undecided, and
         why. A terminal says meanwhile that it measures, unless the comparison had
-        ``progress=False``. If more of them could not decide it, the line says so at once. If other
-        programs held a variant up, nothing contradicts a claim, and the line says so at once,
-        unless there are fewer than 20 rounds, or than six processes.
+        ``progress=False``. If other programs held a variant up, nothing contradicts a claim, and
+        the line says so at once, unless there are fewer than six rounds or processes.
 
         Args:
             label: the variant.
