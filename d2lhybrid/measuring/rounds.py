@@ -11,7 +11,7 @@ import gc
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.core.progress import show_progress
 from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.calibration import calibrate, detect_async, warm_up
-from d2lhybrid.measuring.counters import page_fault_seconds
 from d2lhybrid.measuring.disturbance import Disturbance
 from d2lhybrid.measuring.provenance import Environment, load
 from d2lhybrid.measuring.sampler import Sampler
@@ -152,7 +151,6 @@ class Rounds:
         `earliest` rounds are to fit into the limit.
         """
         self.disturbance = Disturbance()
-        self.env = replace(self.env, page_fault_seconds=page_fault_seconds())
         share = time_limit * WARM_UP_SHARE / len(self.samplers)
         least = max(share, min(LEAST_WARM_UP, time_limit))
         self._count_in_each(self.samplers.values(), lambda each: warm_up(each, share, least))

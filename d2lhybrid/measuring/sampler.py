@@ -29,7 +29,7 @@ from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import leaves
 from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.cold_start import ColdStart, TimerFunction, time_cold_start
-from d2lhybrid.measuring.counters import compiled_since, programs_compiled
+from d2lhybrid.measuring.counters import compiled_since, page_faults, programs_compiled
 from d2lhybrid.measuring.measurement import METRICS, Measurement, Samples
 from d2lhybrid.measuring.provenance import Environment
 from d2lhybrid.timing import synchronize
@@ -252,6 +252,7 @@ class Sampler:
     def sample(self) -> None:
         """Take one sample of the steady state by each metric."""
         calls = self.inner_iterations["latency"]
+        faults, called = page_faults(), self.later_calls
         if calls > 1:
             self.call(1)  # what ran before may have taken the caches
         if self.is_async:
@@ -261,6 +262,7 @@ class Sampler:
             batch = self.time_batch(calls)
             per_call = {metric: seconds / calls for metric, seconds in batch.items()}
             latency = per_call["throughput"]
+        self.page_faults.append((page_faults() - faults) / (self.later_calls - called))
         for metric, seconds in per_call.items():
             self.times[metric].append(seconds)
         self.times["latency"].append(latency)  # the last one, because rounds are counted by it
@@ -268,13 +270,7 @@ class Sampler:
     @property
     def turns(self) -> int:
         """The turns that it has taken, and of which everything is noted."""
-        return len(self.page_faults)
-
-    @property
-    def calls_in_turn(self) -> int:
-        """How often ``sample`` calls it."""
-        calls, stream = self.inner_iterations["latency"], self.inner_iterations["throughput"]
-        return calls + (calls > 1) + (1 + STRETCH) * stream * self.is_async
+        return len(self.times["latency"])
 
     @property
     def runs_elsewhere(self) -> bool:

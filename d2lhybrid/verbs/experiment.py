@@ -25,7 +25,7 @@ from d2lhybrid.core.progress import show_status
 from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.cold_start import TimerFunction
 from d2lhybrid.measuring.measurement import Measurement
-from d2lhybrid.measuring.provenance import environment, load
+from d2lhybrid.measuring.provenance import environment
 from d2lhybrid.measuring.rounds import OnTurn, Rounds, StoppingRule
 from d2lhybrid.measuring.row import Rows
 from d2lhybrid.measuring.sampler import Sampler
@@ -110,7 +110,6 @@ class Experiment:
 
         Returns the comparison of all rounds so far. An interrupt ends it with those.
         """
-        self._note_load()
         if not decided(self.comparison()):
             longest = claim_seconds(self.time_limit)
             earliest = stats.FEW.start  # a single question may be clear soon
@@ -256,12 +255,6 @@ class Experiment:
         measured = self.measurement(self.baseline)
         intervals = [measured.interval(metric) for metric in ("latency", "throughput")]
         return all(0 < high < NARROW * low for low, high in intervals)
-
-    def _note_load(self) -> None:
-        """Record the load of the machine if it is higher than it was."""
-        now = load() or 0.0
-        if now > (self.rounds.env.load or 0.0):
-            self.rounds.env = replace(self.rounds.env, load=now)
 
 
 def claim_seconds(limit: float) -> float:

@@ -26,7 +26,7 @@ def test_new_memory_is_counted_for_each_call_and_its_cost_is_measured():
     assert MANY / 4096 * 0.95 < c["anew"].page_faults < MANY / 4096 * 1.2
     assert c["again"].page_faults < 5
     assert 1e-8 < c.env.page_fault_seconds < 1e-4
-    assert 0.3 < c["anew"].page_fault_share < 3
+    assert 0.1 < c["anew"].page_fault_share < 3
     assert c["again"].page_fault_share < 0.1
     assert measure(asks_anew, time_limit=0.3).page_faults > MANY / 4096 * 0.9
 
