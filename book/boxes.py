@@ -134,7 +134,7 @@ def _row(recorded: recordings.Row, role: str) -> Row:
         role=role,
         deprecated=recorded.deprecated,
         times=times,
-        cold_seconds=recorded.cold_seconds,
+        first_seconds=recorded.cold_seconds or 0.0,
     )
 
 

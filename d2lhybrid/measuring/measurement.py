@@ -112,6 +112,7 @@ class Costs:
 
     build_seconds: Seconds | None = None  # to compile ahead of time, once for all processes
     load_seconds: Seconds | None = None  # what each process pays to load what was built
+    first_seconds: Seconds = 0.0  # the first call, with tracing and compiling
     # The compiler that each process has to start for it, "" if it needs none; and what starting it
     # took, which is no part of the first call, None if nobody timed it, because it ran already.
     compiler: str = ""
@@ -125,6 +126,14 @@ class Costs:
     later_compilations: int | None = None
     later_calls: int = 0
     note: str | None = None  # what else is to be said of how it was measured
+
+    @property
+    def cold_seconds(self) -> float:
+        """What a fresh process pays from the model to its first answer.
+
+        That is starting the compiler, if it was timed, loading, and the first call.
+        """
+        return (self.compiler_seconds or 0.0) + (self.load_seconds or 0.0) + self.first_seconds
 
     @property
     def lacks_compiler_start(self) -> bool:
@@ -143,10 +152,10 @@ class Costs:
 class Measurement(Result, Costs):
     """The times of one callable, in seconds per call, and its Costs.
 
-    `first_seconds` is the first call, with tracing and compiling. `times` are the samples of the
-    steady state by each metric, and `inner_iterations` the calls in a sample of the latency. All of
-    this describes one process, unless several `processes` were joined: then sample i is the median
-    of process i, one-time costs are those of the first process, and counts of later calls are sums.
+    `times` are the samples of the steady state by each metric, and `inner_iterations` the calls in
+    a sample of the latency. All of this describes one process, unless several `processes` were
+    joined: then sample i is the median of process i, one-time costs are those of the first process,
+    and counts of later calls are sums.
 
     >>> from d2lhybrid import measure
     >>> result = measure(sum, range(1000), time_limit=0.2)
@@ -156,7 +165,6 @@ class Measurement(Result, Costs):
     """
 
     label: str
-    first_seconds: Seconds
     times: Samples
     inner_iterations: int
     stream_calls: int | None
@@ -211,28 +219,6 @@ class Measurement(Result, Costs):
                 compiled,
             )
             yield text.format(calls=count(self.later_calls), n=count(compiled))
-        if self.compiler_seconds is not None:
-            text = _("Its cold start of {cold} includes {time} of starting {compiler}.")
-            yield text.format(
-                cold=seconds(self.cold_seconds),
-                time=seconds(self.compiler_seconds),
-                compiler=self.compiler,
-            )
-        elif self.compiler:
-            text = _(
-                "{compiler} had been started in this process before, so a fresh process pays more."
-            )
-            yield text.format(compiler=self.compiler)
-        held_up = len(self.times.disturbed)
-        if held_up and not self.times.is_busy(self.env):
-            text = ngettext(
-                "In {n} of {rounds} samples, other programs held {label} up; that one doesn't "
-                "count.",
-                "In {n} of {rounds} samples, other programs held {label} up; those don't count.",
-                held_up,
-            )
-            rounds = count(self.times.rounds)
-            yield text.format(n=count(held_up), rounds=rounds, label=self.label)
 
     @property
     def samples(self) -> tuple[float, ...]:
@@ -255,14 +241,6 @@ class Measurement(Result, Costs):
     def median(self) -> float:
         """The median latency, in seconds per call."""
         return self.median_of()
-
-    @property
-    def cold_seconds(self) -> float:
-        """What a fresh process pays from the model to its first answer.
-
-        That is starting the compiler, if it was timed, loading, and the first call.
-        """
-        return (self.compiler_seconds or 0.0) + (self.load_seconds or 0.0) + self.first_seconds
 
     @property
     def page_fault_share(self) -> float | None:

@@ -48,6 +48,7 @@ class Measurements(Mapping[str, Measurement]):
     margin: Seconds = stats.MARGIN  # what counts as the same, as a fraction
     # The time limit that six rounds would have needed; None if there are six.
     limit_needed: Seconds | None = None
+    ended_later: tuple[str, ...] = ()  # of what is unavailable, what failed after it had run
     processes: "tuple[Measurements, ...]" = ()  # those of the fresh processes, if there were any
 
     def __post_init__(self) -> None:

@@ -16,6 +16,7 @@ from d2lhybrid.core.i18n import gettext as _, ngettext, number
 from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.counters import page_fault_seconds
 
+
 @dataclass(frozen=True)
 class Environment:
     """Where and when: enough to judge whether two results can be put side by side.

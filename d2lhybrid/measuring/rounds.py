@@ -84,6 +84,7 @@ class Rounds:
     draw: np.random.Generator = field(default_factory=np.random.default_rng)  # of the order
     is_alone: bool = False
     unavailable: dict[str, str] = field(default_factory=dict)
+    ended_later: list[str] = field(default_factory=list)  # of these, what failed after it had run
     is_async: bool = False  # is any of the callables?
     limit_needed: float | None = None
     on_turn: OnTurn | None = None
@@ -133,6 +134,8 @@ class Rounds:
                         raise
                     raise unavailable_baseline(sampler.label, str(error)) from error
                 self.unavailable[sampler.label] = str(error)
+                if sampler.later_calls:
+                    self.ended_later.append(sampler.label)
                 del self.samplers[sampler.label]
 
     def _count_in_each(self, turns: Iterable[Sampler], action: Callable[[Sampler], None]) -> None:

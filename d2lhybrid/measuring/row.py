@@ -76,9 +76,6 @@ class Row(Costs):
     is_busy: bool = False  # did other programs hold it up too often for a verdict?
     has_stream: bool = False  # does the throughput say something of its own?
     times: Mapping[str, Times] = field(default_factory=dict, hash=False)
-    first_seconds: float | None = None
-    # What a fresh process pays before its second call, `compiler_seconds` included.
-    cold_seconds: float | None = None
     # Calls after which it has paid off its cold start, ``math.inf`` if it never does, None if that
     # is not known; if the row `lacks_compiler_start`, at least so many.
     pays_after: float | None = None
@@ -88,8 +85,7 @@ class Row(Costs):
     page_fault_share: float | None = None
     facts: "Facts | None" = None  # what was asked of it after the rounds, if anything
     reason: str = ""  # why it has no times; "" if it has
-    # Did one of several processes end at it, which others had measured?
-    ended_later: bool = False
+    ended_later: bool = False  # had it run before it failed?
 
     @property
     def name(self) -> str:
@@ -197,11 +193,7 @@ class Rows:
     @property
     def cold_start_is_felt(self) -> bool:
         """Does any cold start last so long that it is worth a column, and is there a variant?"""
-        felt = [
-            row
-            for row in self.measured
-            if (row.cold_seconds or 0.0) > FELT_CALLS * row.latency.seconds
-        ]
+        felt = [row for row in self.measured if row.cold_seconds > FELT_CALLS * row.latency.seconds]
         return bool(felt and self.variants)
 
 

@@ -26,7 +26,6 @@ from d2lhybrid.verbs.experiment import Experiment
 from d2lhybrid.verbs.source_file import SourceFile
 
 PROGRAM = "from d2lhybrid.processes.child import main; main()"
-UNWRITABLE = 74  # the status of a process that cannot write its result; EX_IOERR in sysexits.h
 FIELD_KINDS = (str, int, float, type(None))  # of the fields of an error that come along
 
 Say = Callable[[Any], None]
@@ -82,10 +81,7 @@ def _standard_output() -> Say:
     os.dup2(2, 1)
 
     def say(thing: Any) -> None:
-        try:
-            output.write(f"{json.dumps(thing)}\n")
-        except OSError:
-            sys.exit(UNWRITABLE)
+        output.write(f"{json.dumps(thing)}\n")
 
     return say
 
@@ -100,7 +96,9 @@ class Heard:
 
     def __init__(self, output: IO[bytes]) -> None:
         self._output, self._rest = output, b""
+        self._begun: set[str] = set()  # the labels of those that had a turn
         self.label = ""  # of the callable whose turn it is, "" before the first one
+        self.has_run = False  # is that another turn than its first?
         self._result: dict[str, Any] = {}
 
     def listen(self) -> None:
@@ -113,7 +111,8 @@ class Heard:
             if isinstance(said, dict):
                 self._result = said
             elif isinstance(said, str):
-                self.label = said
+                self.label, self.has_run = said, said in self._begun
+                self._begun.add(said)
 
     @property
     def has_result(self) -> bool:

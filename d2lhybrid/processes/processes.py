@@ -11,20 +11,19 @@ and takes rounds, as in ``child``, and says its comparison as JSON.
 
 import math
 import os
-import tempfile
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from subprocess import Popen
+from tempfile import TemporaryDirectory
 from time import monotonic
 
 import numpy as np
 
 from d2lhybrid.backends import known
 from d2lhybrid.backends.environment import variables_for_caches, variables_for_threads
-from d2lhybrid.core.errors import CallFailedError, D2LHybridError, UnwritableFolderError
+from d2lhybrid.core.errors import CallFailedError, D2LHybridError
 from d2lhybrid.core.i18n import general, gettext as _, language, noop as N_, sentences
 from d2lhybrid.core.progress import show_status, status_line
 from d2lhybrid.core.reader import option
@@ -32,7 +31,7 @@ from d2lhybrid.core.subprocesses import end, started_python, status
 from d2lhybrid.graphs.facts import Facts
 from d2lhybrid.measuring.row import Rows
 from d2lhybrid.measuring.stats import FEWEST
-from d2lhybrid.processes.child import UNWRITABLE, Heard, Task
+from d2lhybrid.processes.child import Heard, Task
 from d2lhybrid.processes.dump import pack
 from d2lhybrid.processes.joined import join
 from d2lhybrid.verbs.comparison import Comparison
@@ -56,11 +55,12 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class _Ended:
-    """A process that left no result: at which callable, why it ended, and what it printed last."""
+    """A process that left no result, and why."""
 
-    label: str  # "" before the first
+    label: str  # of the callable at which it ended, "" before the first
+    had_run: bool  # had that one run before, in this process?
     reason: str
-    last_words: str
+    last_words: str  # what was printed last
 
 
 @dataclass(eq=False, repr=False)
@@ -81,6 +81,7 @@ class ProcessExperiment:
     comparisons: list[Comparison] = field(default_factory=list, init=False)
     # What a process could not measure, so that those after it leave it out, and why.
     unavailable: dict[str, str] = field(default_factory=dict, init=False)
+    ended_later: set[str] = field(default_factory=set, init=False)  # of these, what had run before
     _packed: bytes = field(default=b"", init=False)  # as it was; a claim comes later
     _failure: str = field(default="", init=False)  # a sentence about the process that ended it
 
@@ -89,12 +90,10 @@ class ProcessExperiment:
 
         Raises:
             ArgumentError: the experiment has something that cannot be sent to another process.
-            UnwritableFolderError: there is no space for the files of a process.
             D2LHybridError: the baseline failed in the first process; otherwise as
                 ``Experiment.run``. If it fails in a later one, those before it are the result.
             KeyboardInterrupt: it came before a process was complete.
         """
-        self._pack()
         comparison = self._measure(self.count, lambda: False)
         more = self.count + math.ceil(self.count / 2)  # of which six may be quiet
         can_help = more > FEWEST  # six of them, beside the disturbed ones, decide it
@@ -104,54 +103,42 @@ class ProcessExperiment:
         return comparison
 
     def measure_on(self, decided: Callable[[Comparison], bool], /) -> Comparison:
-        """Add processes until `decided` is true of the comparison, or until there are many.
-
-        If one of them has to leave a variant out, it ends with the comparison before.
-        """
-        before = self.comparison()
-
-        def is_over() -> bool:
-            comparison = self.comparison()
-            return {*comparison} != {*before} or decided(comparison)
-
+        """Add processes until `decided` is true of the comparison, or until there are many."""
         most = max(FEWEST, CLAIM_FACTOR * self.count)
         message = N_("the claim is undecided: measuring in up to {processes} processes")
         with show_status(message, self.experiment.progress, processes=str(most)):
-            comparison = self._measure(most, is_over)
-        return comparison if {*comparison} == {*before} else before
+            return self._measure(most, lambda: decided(self.comparison()))
 
     def ask(self, _rows: Rows, /) -> dict[str, Facts]:
         """What its first process has observed of its compiled variants."""
         return dict(self.comparisons[0].facts)
 
     def comparison(self) -> Comparison:
-        """What the processes so far say."""
-        unavailable = {**self.experiment.unavailable, **self.unavailable}
+        """What the processes so far say, without the facts that the first has found."""
         joined = join(
             self.comparisons,
-            unavailable=unavailable,
+            unavailable=self.unavailable,
+            ended_later=self.ended_later,
             seed=self.experiment.seed,
-            experiment=self,
         )
-        return replace(
-            joined,
-            facts=dict(self.comparisons[0].facts),
-            warnings=self.experiment.warnings,
-            circumstance=self._circumstance,
-        )
+        return self._completed(joined)
 
-    @property
-    def _circumstance(self) -> str:
-        return sentences(*filter(None, [self.experiment.circumstance, self._failure]))
-
-    def _pack(self) -> None:
-        with_threads = self.threads is None
-        self._packed = pack(self.experiment, self.source, with_threads=with_threads)
+    def _completed(self, comparison: Comparison) -> Comparison:
+        """With what only this process knows of it."""
+        said = filter(None, [self.experiment.circumstance, self._failure])
+        return replace(comparison, facts={}, circumstance=sentences(*said), experiment=self)
 
     def _measure(self, most: int, is_over: Callable[[], bool]) -> Comparison:
         """Measure in one process after the other, until it is over or there are `most`."""
+        if not self._packed:
+            with_threads = self.threads is None
+            self._packed = pack(self.experiment, self.source, with_threads=with_threads)
         try:
-            with _temporary_folder() as folder, status_line(self.experiment.progress) as say:
+            with (
+                TemporaryDirectory(prefix="d2lhybrid-", ignore_cleanup_errors=True) as temporary,
+                status_line(self.experiment.progress) as say,
+            ):
+                folder = Path(temporary)
                 (folder / PACKED).write_bytes(self._packed)
                 (folder / PROGRAMS).mkdir()
                 while len(self.comparisons) < most and not is_over():
@@ -196,7 +183,6 @@ class ProcessExperiment:
         """Run the process to its end, or until it is overdue.
 
         Raises:
-            OSError: it could not write its result.
             D2LHybridError: its baseline raised, or could not be built.
         """
         output, printed = folder / "output", folder / "printed"
@@ -209,12 +195,11 @@ class ProcessExperiment:
             heard.listen()
         if heard.has_result:
             return heard.result()
-        if process.returncode == UNWRITABLE:
-            raise OSError(_("a process could not write its result"))
         reason = _("its process ended: {status}").format(status=status(process.returncode))
         if is_overdue:
             reason = _("its process took longer than {seconds} s").format(seconds=f"{seconds:g}")
-        return _Ended(heard.label, reason, _last_words(printed))
+        last_words = printed.read_bytes()[-LAST_WORDS:].decode(errors="replace").strip()
+        return _Ended(heard.label, heard.has_run, reason, last_words)
 
     def _seconds(self, task: Task) -> float:
         """How long a process may take from its start to its end."""
@@ -247,20 +232,16 @@ class ProcessExperiment:
         if ended.label in ("", self.experiment.baseline):
             raise _failed(ended)
         self.unavailable[ended.label] = ended.reason
+        if ended.had_run:
+            self.ended_later.add(ended.label)
 
 
 @dataclass(eq=False, repr=False)
 class OneProcessExperiment(ProcessExperiment):
-    """The same in one fresh process, whose comparison is the result: its rounds decide.
-
-    With `why`, the process also asks what is observed of the variants.
-    """
-
-    why: bool = False
+    """The same in one fresh process, whose comparison is the result: its rounds decide."""
 
     def run(self) -> Comparison:
         """Measure there, as ``Experiment.run`` does here."""
-        self._pack()
         return self._measure(1, lambda: False)
 
     def measure_on(self, decided: Callable[[Comparison], bool], /) -> Comparison:
@@ -271,24 +252,23 @@ class OneProcessExperiment(ProcessExperiment):
         message = N_("the claim is undecided: measuring for up to {seconds} s more")
         seconds = general(claim_seconds(self.experiment.time_limit))
         with show_status(message, self.experiment.progress, seconds=seconds):
-            comparison = self._measure(2, lambda: False)
-        return comparison if {*comparison} == {*before} else before
+            return self._measure(2, lambda: False)
 
     def comparison(self) -> Comparison:
         """What the latest process says."""
         latest = self.comparisons[-1]
-        return replace(
+        measured = replace(
             latest,
             unavailable=latest.unavailable | self.unavailable,
-            circumstance=self._circumstance,
-            experiment=self,
+            ended_later=(*{*latest.ended_later, *self.ended_later},),
         )
+        return self._completed(measured)
 
     def _task(self, folder: Path) -> Task:
         task = replace(super()._task(folder), is_only=True)
         if self.comparisons:
             return replace(task, time_limit=claim_seconds(self.experiment.time_limit))
-        return replace(task, seed=self.experiment.seed, why=self.why)
+        return replace(task, seed=self.experiment.seed)
 
 
 def _wait(process: Popen[bytes], seconds: float, heard: Heard, where: str, say: Say) -> bool:
@@ -323,41 +303,3 @@ def _failed(ended: _Ended) -> CallFailedError:
         said = _("It printed last: {words}").format(words=ended.last_words)
         message = sentences(message, said)
     return CallFailedError(message, label=label, reason=reason)
-
-
-@contextmanager
-def _temporary_folder() -> Iterator[Path]:
-    """A new folder for all processes of a comparison.
-
-    Raises:
-        UnwritableFolderError: it can't be made, or the block can't write into it.
-    """
-    try:
-        with tempfile.TemporaryDirectory(prefix="d2lhybrid-", ignore_cleanup_errors=True) as folder:
-            yield Path(folder)
-    except D2LHybridError:  # some are errors of the system, too
-        raise
-    except OSError as error:
-        text = _(
-            "Expected space in {path} for the files of the measuring processes. Received: "
-            "{reason}. Free some space there, or set the environment variable {variable} to "
-            "another folder."
-        )
-        fields = {"path": _temporary_parent(), "reason": error.strerror or str(error)}
-        raise UnwritableFolderError(text, variable=TEMPORARY[0], **fields) from error
-
-
-def _temporary_parent() -> str:
-    """The folder in which Python makes temporary ones."""
-    try:
-        return tempfile.gettempdir()
-    except FileNotFoundError:  # there is space in none of those that it knows
-        return os.environ.get(TEMPORARY[0], "/tmp")
-
-
-def _last_words(printed: Path) -> str:
-    """The end of what a process has printed."""
-    with printed.open("rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - LAST_WORDS))
-        return file.read().decode(errors="replace").strip()

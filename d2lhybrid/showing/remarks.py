@@ -72,7 +72,7 @@ def compilers(rows: Rows) -> Iterator[str]:
         if row.compiler_seconds is not None:
             yield text.format(
                 label=row.name,
-                cold=seconds(row.cold_seconds or 0.0),
+                cold=seconds(row.cold_seconds),
                 time=seconds(row.compiler_seconds),
                 compiler=row.compiler,
             )

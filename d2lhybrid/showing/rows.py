@@ -28,7 +28,7 @@ def rows_of(
     """
     measured = [_row(c, measurement, facts) for measurement in c.measurements]
     not_run = [
-        Row(label, reason=reason, ended_later=any(label in each for each in c.processes))
+        Row(label, reason=reason, ended_later=label in c.ended_later)
         for label, reason in c.unavailable.items()
     ]
     compared = [label for label in c if label != c.baseline] or [*c]
@@ -73,8 +73,6 @@ def _row(c: Measurements, m: Measurement, facts: Mapping[str, Any]) -> Row:
             for metric in METRICS
             if m.times.has(metric) and c[c.baseline].times.has(metric)
         },
-        first_seconds=m.first_seconds,
-        cold_seconds=m.cold_seconds,
         pays_after=c.break_even(m.label) if is_variant else None,
         pays_after_with_build=c.break_even(m.label, with_build=True) if is_built else None,
         page_fault_share=m.page_fault_share,

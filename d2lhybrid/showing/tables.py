@@ -123,7 +123,7 @@ def _pays_after_cell(row: Row) -> str:
 def _cold_start_cell(row: Row) -> str:
     """Its seconds, and a mark if a fresh process, or one with empty caches, would pay more."""
     marks = [ON_DISK] * row.disk_cache_hit + [COMPILER_RUNS] * row.lacks_compiler_start
-    return " ".join([seconds(row.cold_seconds or 0.0), *marks])
+    return " ".join([seconds(row.cold_seconds), *marks])
 
 
 def sweep_table(sizes: Sequence[float], comparisons: Sequence[Rows]) -> Table:
@@ -157,7 +157,7 @@ def narrow_table(rows: Sequence[Row], metrics: Sequence[str], cold_starts: bool)
     if cold_starts:
         columns.append(Column(_("cold start")))
         for line, row in zip(cells, rows, strict=True):
-            line.append("" if row.cold_seconds is None else seconds(row.cold_seconds))
+            line.append(seconds(row.cold_seconds) if row.cold_seconds else "")
     return Table(columns, cells)
 
 

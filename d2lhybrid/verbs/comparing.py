@@ -141,7 +141,6 @@ def compare(
         ArgumentError, UnknownLabelError: the arguments don't fit, there is no such option, or
             something cannot be sent to another process; the message says how to write it.
         UnknownFrameworkError: neither a model alone nor its arguments belong to a known framework.
-        UnwritableFolderError: there is no space for the files of the processes.
         CannotBuildError: the baseline cannot be built on this machine.
         CallFailedError: the baseline raised.
         DifferentAnswerError: the baseline gives a different answer at the second call.
@@ -189,12 +188,11 @@ def compare(
     elif of_threads:
         from d2lhybrid.processes.processes import OneProcessExperiment
 
-        one_process = OneProcessExperiment(experiment, 1, of_threads, caches, source, why=why)
-        comparison = one_process.run()
+        comparison = OneProcessExperiment(experiment, 1, of_threads, caches, source).run()
     elif held:
         from d2lhybrid.processes.crowded import run_with_one_thread
 
-        comparison = run_with_one_thread(experiment, source, held, why)
+        comparison = run_with_one_thread(experiment, source, held)
     else:
         comparison = experiment.run()
     comparison = replace(comparison, took=perf_counter() - begin)

@@ -128,16 +128,15 @@ class Experiment:
             baseline=self.baseline,
             baseline_repeat=rounds.baseline_repeat.samples(rounds.is_async),
             unavailable=dict(rounds.unavailable),
-            references=tuple(label for label in self.references if label in rounds.samplers),
-            deprecated=tuple(label for label in self.deprecated if label in rounds.samplers),
-            other_runtimes=tuple(
-                label for label in self.other_runtimes if label in rounds.samplers
-            ),
+            references=self.references,
+            deprecated=self.deprecated,
+            other_runtimes=self.other_runtimes,
             checked=self.check,
             seed=self.seed,
             stopped=self.stopped,
             margin=self.margin,
             limit_needed=rounds.limit_needed,
+            ended_later=(*rounds.ended_later,),
             facts=dict(self.facts),
             warnings=self.warnings,
             circumstance=self.circumstance,
@@ -148,8 +147,7 @@ class Experiment:
         """What is observed of its compiled variants; it is asked once, and kept."""
         if self.facts or not hasattr(self, "rounds"):
             return dict(self.facts)
-        samplers = self.rounds.samplers.values()
-        if any(map(Sampler.is_compiled, samplers)) or any(map(Sampler.is_passed_by, samplers)):
+        if any(map(Sampler.is_worth_asking, self.rounds.samplers.values())):
             from d2lhybrid.why.asking import ask
 
             with running(self.functions):
@@ -180,7 +178,8 @@ class Experiment:
             for framework in loaded():
                 name, took = framework.compiler.start(sampler.target.function)
                 if name:
-                    sampler.compiler, sampler.compiler_seconds = name, took
+                    costs = replace(sampler.costs, compiler=name, compiler_seconds=took)
+                    sampler.costs = costs
 
     def _separate_disk_caches(self, label: str, function: Callable[..., Any]) -> None:
         """Let no compiler find what it has compiled for another callable, but for this one."""

@@ -187,7 +187,7 @@ def _what_a_call_costs(
 
 
 def _is_like_the_first(row: Row) -> bool:
-    return row.latency.seconds >= LIKE_THE_FIRST * (row.first_seconds or 0.0)
+    return row.latency.seconds >= LIKE_THE_FIRST * row.first_seconds
 
 
 def _with_graphs(facts: Facts, explanation: Explanation, time: _Time) -> Facts:

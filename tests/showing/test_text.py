@@ -180,7 +180,7 @@ def test_a_table_lines_up_and_html_keeps_numbers_and_words_whole():
 def test_what_a_recording_keeps_has_a_narrow_table():
     metrics = ["latency", "device"]
     times = {"latency": Times(1e-3), "device": Times(2e-4)}
-    eager = Row("eager", role="baseline", times=times, cold_seconds=0.5)
+    eager = Row("eager", role="baseline", times=times, first_seconds=0.5)
     undecided = Times(5e-4, ratio=2.0, interval=(0.0, math.inf), verdict="undecided")
     other = Row("old", deprecated=True, times={"latency": undecided})
     table = narrow_table([eager, other], metrics, cold_starts=True)
