@@ -55,21 +55,6 @@ def unavailable_baseline(label: str, reason: str) -> CannotBuildError:
     return CannotBuildError(text.format(label=label, reason=reason), label=label)
 
 
-@dataclass(frozen=True)
-class StoppingRule:
-    """When rounds end: when what they say is clear, or after a time.
-
-    Whether it is clear is asked after the `earliest` round, and again whenever there are half as
-    many more. Otherwise rounds end after `limit` seconds, or after `most` rounds. At least six are
-    taken, because fewer say nothing, unless six need more than twice the limit.
-    """
-
-    limit: float
-    is_clear: Callable[[], bool]
-    earliest: int = 20
-    most: int = 2000
-
-
 @dataclass(eq=False, repr=False)
 class Rounds:
     """The callables that are measured, and the rounds in which they take their turns.
@@ -204,8 +189,25 @@ class Rounds:
                 sampler.inner_iterations[metric] = max(1, fitting)
 
     @_no_collection()
-    def run(self, rule: StoppingRule, progress: bool | None = False) -> str:
-        """Take rounds until the rule ends them. An interrupt keeps those that are complete.
+    def run(
+        self,
+        is_clear: Callable[[], bool],
+        *,
+        limit: float,
+        earliest: int,
+        most: int,
+        progress: bool | None = False,
+    ) -> str:
+        """Take rounds until what they say is clear. An interrupt keeps those that are complete.
+
+        Args:
+            is_clear: asked after the `earliest` round, and again whenever there are half as many
+                more.
+            limit: seconds after which they end otherwise. At least six are taken, because fewer say
+                nothing, unless six need more than twice the limit.
+            earliest: see above.
+            most: how many are taken at most.
+            progress: count them where it takes long.
 
         Returns:
             Why it stopped: 'clear', 'limit' or 'interrupted'.
@@ -215,18 +217,18 @@ class Rounds:
         """
         self.limit_needed = None
         begin, before = self.now(), self.count
-        next_look = max(rule.earliest, before * 3 // 2)
+        next_look = max(earliest, before * 3 // 2)
         try:
             with self.disturbance.watching():
-                for taken in show_progress(range(1, rule.most + 1), N_("rounds"), progress):
+                for taken in show_progress(range(1, most + 1), N_("rounds"), progress):
                     self._take()
                     if self.count >= next_look:
                         next_look = next_look * 3 // 2
                         self.disturbance.judge()
-                        if rule.is_clear():
+                        if is_clear():
                             return "clear"
                     spent = self.now() - begin
-                    if spent > rule.limit and self._may_stop(spent, spent / taken, before, rule):
+                    if spent > limit and self._may_stop(spent, spent / taken, before, limit):
                         break
         except KeyboardInterrupt:
             if not self.count:
@@ -235,12 +237,12 @@ class Rounds:
             return "interrupted"
         return "limit"
 
-    def _may_stop(self, spent: float, seconds: float, before: int, rule: StoppingRule) -> bool:
+    def _may_stop(self, spent: float, seconds: float, before: int, limit: float) -> bool:
         """Are there six rounds, and enough that nobody disturbed, or would they take too long?
 
         `seconds` is what a round takes, and `before` how many there were when these began.
         """
-        longest = STRETCHED * rule.limit
+        longest = STRETCHED * limit
         if self.count >= stats.FEWEST:
             needed_rounds = self.env.undisturbed_needed(self.count)
             return self.count_undisturbed() >= needed_rounds or spent > longest

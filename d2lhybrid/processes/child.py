@@ -53,10 +53,14 @@ class Task:
         what, options = unpack(Path(self.packed).read_bytes())
         functions, args, kwargs = callables_of(what) if isinstance(what, SourceFile) else what
         kept = {label: each for label, each in functions.items() if label not in self.left_out}
-        own: dict[str, Any] = {"time_limit": self.time_limit, "seed": self.seed, "progress": False}
+        own: dict[str, Any] = {
+            "time_limit": self.time_limit,
+            "seed": self.seed,
+            "progress": False,
+            "cold_caches": Path(self.programs) if self.programs else None,
+            "on_turn": say,
+        }
         experiment = Experiment(kept, args, kwargs, **{**options, **own})
-        experiment.on_turn = say
-        experiment.cold_caches = Path(self.programs) if self.programs else None
         return experiment.run() if self.is_only else experiment.run_for_estimates()
 
 

@@ -246,9 +246,6 @@ class OneProcessExperiment(ProcessExperiment):
 
     def measure_on(self, decided: Callable[[Comparison], bool], /) -> Comparison:
         """Measure once more in a process, for as long as a claim may take, and only once."""
-        before = self.comparison()
-        if decided(before) or len(self.comparisons) > 1:
-            return before
         message = N_("the claim is undecided: measuring for up to {seconds} s more")
         seconds = general(claim_seconds(self.experiment.time_limit))
         with show_status(message, self.experiment.progress, seconds=seconds):
