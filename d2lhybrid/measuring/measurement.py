@@ -241,10 +241,3 @@ class Measurement(Result, Costs):
     def median(self) -> float:
         """The median latency, in seconds per call."""
         return self.median_of()
-
-    @property
-    def page_fault_share(self) -> float | None:
-        """The share of a call's time that new memory takes; None if that isn't known."""
-        if self.page_faults is None or self.env.page_fault_seconds is None:
-            return None
-        return self.page_faults * self.env.page_fault_seconds / max(self.median, stats.SHORTEST)

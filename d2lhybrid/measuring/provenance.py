@@ -14,7 +14,6 @@ import numpy as np
 from d2lhybrid.backends import is_used, known, loaded
 from d2lhybrid.core.i18n import gettext as _, ngettext, number
 from d2lhybrid.measuring import stats
-from d2lhybrid.measuring.counters import page_fault_seconds
 
 
 @dataclass(frozen=True)
@@ -22,7 +21,6 @@ class Environment:
     """Where and when: enough to judge whether two results can be put side by side.
 
     `load` is the load average of the last minute, to which this process adds as well.
-    `page_fault_seconds` is what a page of new memory costs here, None where that is not known.
     """
 
     date: str
@@ -32,7 +30,6 @@ class Environment:
     threads: dict[str, int]
     accelerators: tuple[str, ...]
     load: float | None
-    page_fault_seconds: float | None = None
 
     def undisturbed_needed(self, rounds: int) -> int:
         """How many of so many rounds have to be undisturbed, for anything to be decided by them.
@@ -64,7 +61,6 @@ def environment() -> Environment:
         threads={name: count for name, count in threads.items() if count is not None},
         accelerators=tuple(dict.fromkeys(accelerators)),
         load=load(),
-        page_fault_seconds=page_fault_seconds(),
     )
 
 

@@ -25,6 +25,8 @@ from d2lhybrid.measuring.disturbance import Disturbance
 from d2lhybrid.measuring.provenance import Environment, load
 from d2lhybrid.measuring.sampler import Sampler
 
+EARLIEST = 20  # rounds, before it is asked whether they are clear
+MOST_ROUNDS = 2000
 # Warming up takes at most this share of the time limit, and calibrating as much again.
 WARM_UP_SHARE = 0.25
 # Six rounds may take so many times the limit.
@@ -73,6 +75,7 @@ class Rounds:
     is_async: bool = False  # is any of the callables?
     limit_needed: float | None = None
     on_turn: OnTurn | None = None
+    progress: bool | None = None  # are they counted where it takes long, as for ``compare``?
     baseline_repeat: Sampler = field(init=False)
     disturbance: Disturbance = field(init=False)
 
@@ -133,10 +136,10 @@ class Rounds:
         self.each(turns, count_in)
 
     @_no_collection()
-    def prepare(self, time_limit: float, earliest: int) -> None:
+    def prepare(self, time_limit: float) -> None:
         """Warm each up, find out what is asynchronous, and calibrate how many calls a turn holds.
 
-        `earliest` rounds are to fit into the limit.
+        So many rounds are to fit into the limit that it can be asked whether they are clear.
         """
         self.disturbance = Disturbance()
         share = time_limit * WARM_UP_SHARE / len(self.samplers)
@@ -149,7 +152,7 @@ class Rounds:
         self.is_async = bool(waits)
         self._count_in_each(self.samplers.values(), lambda each: calibrate(each, share))
         self._equalize_batches()
-        self._fit_to_budget(time_limit / earliest)
+        self._fit_to_budget(time_limit / EARLIEST)
         self.baseline_repeat = copy.copy(self.samplers[self.baseline])
         self.baseline_repeat.times = defaultdict(list)
         self.baseline_repeat.page_faults, self.baseline_repeat.disturbed = [], set()
@@ -192,11 +195,9 @@ class Rounds:
     def run(
         self,
         is_clear: Callable[[], bool],
-        *,
         limit: float,
-        earliest: int,
-        most: int,
-        progress: bool | None = False,
+        earliest: int = EARLIEST,
+        most: int = MOST_ROUNDS,
     ) -> str:
         """Take rounds until what they say is clear. An interrupt keeps those that are complete.
 
@@ -207,7 +208,6 @@ class Rounds:
                 nothing, unless six need more than twice the limit.
             earliest: see above.
             most: how many are taken at most.
-            progress: count them where it takes long.
 
         Returns:
             Why it stopped: 'clear', 'limit' or 'interrupted'.
@@ -220,7 +220,7 @@ class Rounds:
         next_look = max(earliest, before * 3 // 2)
         try:
             with self.disturbance.watching():
-                for taken in show_progress(range(1, most + 1), N_("rounds"), progress):
+                for taken in show_progress(range(1, most + 1), N_("rounds"), self.progress):
                     self._take()
                     if self.count >= next_look:
                         next_look = next_look * 3 // 2

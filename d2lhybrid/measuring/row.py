@@ -81,8 +81,6 @@ class Row(Costs):
     pays_after: float | None = None
     # The same with its build counted; None if nothing was built.
     pays_after_with_build: float | None = None
-    # The part of its time that new memory takes; None where nobody tells.
-    page_fault_share: float | None = None
     facts: "Facts | None" = None  # what was asked of it after the rounds, if anything
     reason: str = ""  # why it has no times; "" if it has
     ended_later: bool = False  # had it run before it failed?

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from d2lhybrid.backends.variant import NOTHING_COMPILED
-from d2lhybrid.core.i18n import count, gettext as _, names, number, sentences
+from d2lhybrid.core.i18n import gettext as _, names, number, sentences
 from d2lhybrid.core.reader import EXPLAIN, IN_FILE, option, typed
-from d2lhybrid.core.table import NEVER, percent, seconds
+from d2lhybrid.core.table import NEVER, seconds
 from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.measurement import AGREE
 from d2lhybrid.measuring.row import Rows, Times
@@ -13,9 +13,6 @@ from d2lhybrid.measuring.verdict import busy_bound
 from d2lhybrid.showing import undecided
 from d2lhybrid.showing.tables import COMPILER_RUNS, ON_DISK, WHILE_BUSY
 from d2lhybrid.showing.verdicts import not_run
-
-NEW_MEMORY_SHARE = 0.1  # of a call's time, above which new memory is spoken of
-BELIEVABLE_SHARE = 0.75  # above which pages cost less in this call than where that was measured
 
 
 def remarks(rows: Rows) -> list[str]:
@@ -27,7 +24,6 @@ def remarks(rows: Rows) -> list[str]:
         *compilers(rows),
         *disagreeing(rows),
         *slower_in_a_stream(rows),
-        *new_memory(rows),
         *notes(rows),
         *not_run(rows),
     ]
@@ -130,25 +126,6 @@ def slower_in_a_stream(rows: Rows) -> Iterator[str]:
         if row.stream and row.stream.seconds > (1 + AGREE) * row.latency.seconds:
             stream, time = seconds(row.stream.seconds), seconds(row.latency.seconds)
             yield text.format(label=row.name, stream=stream, time=time)
-
-
-def new_memory(rows: Rows) -> Iterator[str]:
-    """Which rows spend more than a tenth of their time on memory that they ask for anew.
-
-    It may be less: what a page costs was measured on memory that no cache holds yet, and where a
-    call reuses its memory, it finds that out of the caches, too.
-    """
-    text = _(
-        "{label}: up to {share} of its time goes into new memory, which each call gets from the "
-        "system ({pages} page faults)."
-    )
-    without_share = _("{label}: each call gets new memory from the system ({pages} page faults).")
-    for row in rows.measured:
-        share, pages = row.page_fault_share or 0.0, count(round(row.page_faults or 0))
-        if share > BELIEVABLE_SHARE:
-            yield without_share.format(label=row.name, pages=pages)
-        elif share > NEW_MEMORY_SHARE:
-            yield text.format(label=row.name, share=percent(share), pages=pages)
 
 
 def notes(rows: Rows) -> Iterator[str]:

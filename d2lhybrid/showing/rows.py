@@ -75,7 +75,6 @@ def _row(c: Measurements, m: Measurement, facts: Mapping[str, Any]) -> Row:
         },
         pays_after=c.break_even(m.label) if is_variant else None,
         pays_after_with_build=c.break_even(m.label, with_build=True) if is_built else None,
-        page_fault_share=m.page_fault_share,
         facts=facts.get(m.label),
         **{cost.name: getattr(m, cost.name) for cost in fields(Costs)},
     )

@@ -37,9 +37,7 @@ if TYPE_CHECKING:  # it loads when a question is asked
 
 WIDTH = 1.1  # a ratio's interval is clear enough to stop when its ends are closer than this
 NARROW = 1.02  # the ends of an interval that is within 1% of its middle
-MOST_ROUNDS = 2000
 MOST_SAMPLES = 100_000  # of a callable that is alone
-EARLIEST = 20  # rounds, before it is asked whether they are clear
 # How long an undecided claim is measured on, by the time limit of the comparison:
 CLAIM_LIMITS = 3.0  # for so many limits
 CLAIM_LEAST_SECONDS = 20.0  # or for so many seconds, if that is longer
@@ -85,7 +83,7 @@ class Experiment:
     def run(self) -> Comparison:
         """Call each once, warm up, and take rounds until every verdict is clear or time is up."""
         self._prepare()
-        self._take_rounds(lambda: is_clear(self.comparison()))
+        self.stopped = self.rounds.run(lambda: is_clear(self.comparison()), self.time_limit)
         return self.comparison()
 
     def run_for_estimates(self) -> Comparison:
@@ -94,13 +92,15 @@ class Experiment:
         The verdicts are those of all processes, so none has to be clear here.
         """
         self._prepare()
-        self._take_rounds(lambda: is_precise(self.comparison()))
+        self.stopped = self.rounds.run(lambda: is_precise(self.comparison()), self.time_limit)
         return self.comparison()
 
     def run_alone(self) -> Measurement:
         """The same for the baseline without any other: until its median is known to within 1%."""
         self._prepare(is_alone=True)
-        self._take_rounds(lambda: is_narrow(self.measurement(self.baseline)), most=MOST_SAMPLES)
+        self.stopped = self.rounds.run(
+            lambda: is_narrow(self.measurement(self.baseline)), self.time_limit, most=MOST_SAMPLES
+        )
         return self.measurement(self.baseline)
 
     def measure_on(self, decided: Callable[[Comparison], bool], /) -> Comparison:
@@ -115,24 +115,8 @@ class Experiment:
             running(self.functions),
             show_status(message, self.progress, seconds=general(longest)),
         ):
-            self._take_rounds(lambda: decided(self.comparison()), longest, earliest)
+            self.stopped = self.rounds.run(lambda: decided(self.comparison()), longest, earliest)
         return self.comparison()
-
-    def _take_rounds(
-        self,
-        is_over: Callable[[], bool],
-        limit: float | None = None,
-        earliest: int = EARLIEST,
-        most: int = MOST_ROUNDS,
-    ) -> None:
-        """Take rounds until it is over, or until the time limit if there is no other."""
-        self.stopped = self.rounds.run(
-            is_over,
-            limit=self.time_limit if limit is None else limit,
-            earliest=earliest,
-            most=most,
-            progress=self.progress,
-        )
 
     def comparison(self) -> Comparison:
         """What the rounds so far say."""
@@ -187,10 +171,11 @@ class Experiment:
             is_alone,
             unavailable={**self.unavailable},
             on_turn=self.on_turn,
+            progress=self.progress,
         )
         self._start_compilers()
         self._call_each_once()
-        self.rounds.prepare(self.time_limit, EARLIEST)
+        self.rounds.prepare(self.time_limit)
 
     def _start_compilers(self) -> None:
         """Start what each needs before any is called, so that each is billed for the same start."""
