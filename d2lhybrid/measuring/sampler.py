@@ -102,19 +102,17 @@ class Sampler:
         self.function = function
         # As quick as people write it, f(x), but for 15 ns; f(*args, **kwargs) takes 30.
         self._run = partial(function, *args, **kwargs)
-        compilations = None
         self._self_timed = function if isinstance(function, SelfTimed) else None
         if not self._self_timed:
             self.has_side_effects = isinstance(function, TrainingStep)
             self.random = function.random if isinstance(function, TrainingStep) else ()
             self._find_devices(started.output)
             self._compiled_by = self.waits_for or loaded()
-            compilations = compiled_since(before, self._compiled_by)
         self.costs = replace(
             started.costs,
             compiler=self.costs.compiler,
             compiler_seconds=self.costs.compiler_seconds,
-            first_compilations=compilations,
+            first_compilations=compiled_since(before, self._compiled_by),
         )
         return started.output
 

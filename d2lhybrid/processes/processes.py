@@ -94,7 +94,7 @@ class ProcessExperiment:
                 ``Experiment.run``. If it fails in a later one, those before it are the result.
             KeyboardInterrupt: it came before a process was complete.
         """
-        comparison = self._measure(self.count, lambda: False)
+        comparison = self._measure(self.count)
         more = self.count + math.ceil(self.count / 2)  # of which six may be quiet
         can_help = more > FEWEST  # six of them, beside the disturbed ones, decide it
         is_whole = len(self.comparisons) == self.count  # neither interrupted nor failed
@@ -128,7 +128,7 @@ class ProcessExperiment:
         said = filter(None, [self.experiment.circumstance, self._failure])
         return replace(comparison, facts={}, circumstance=sentences(*said), experiment=self)
 
-    def _measure(self, most: int, is_over: Callable[[], bool]) -> Comparison:
+    def _measure(self, most: int, is_over: Callable[[], bool] = lambda: False) -> Comparison:
         """Measure in one process after the other, until it is over or there are `most`."""
         if not self._packed:
             with_threads = self.threads is None
@@ -159,13 +159,20 @@ class ProcessExperiment:
     def _measure_in_one(self, folder: Path, where: str, say: Say) -> Comparison:
         """What one process finds. One that ends before it has a result is repeated without that
         at which it was.
+
+        Raises:
+            CallFailedError: it was at the baseline, or at none.
         """
-        while True:
+        found = self._run(self._task(folder), folder, where, say)
+        while isinstance(found, _Ended):
+            if found.label in ("", self.experiment.baseline):
+                raise _failed(found)
+            self.unavailable[found.label] = found.reason
+            if found.had_run:
+                self.ended_later.add(found.label)
             found = self._run(self._task(folder), folder, where, say)
-            if isinstance(found, Comparison):
-                self.unavailable |= found.unavailable
-                return found
-            self._leave_out(found)
+        self.unavailable |= found.unavailable
+        return found
 
     def _task(self, folder: Path) -> Task:
         experiment, number = self.experiment, len(self.comparisons)
@@ -223,18 +230,6 @@ class ProcessExperiment:
         variables = {**os.environ, **changes}
         return {name: value for name, value in variables.items() if value is not None}
 
-    def _leave_out(self, ended: _Ended) -> None:
-        """Leave out from now on what a process was at when it ended.
-
-        Raises:
-            CallFailedError: it was at the baseline, or at none.
-        """
-        if ended.label in ("", self.experiment.baseline):
-            raise _failed(ended)
-        self.unavailable[ended.label] = ended.reason
-        if ended.had_run:
-            self.ended_later.add(ended.label)
-
 
 @dataclass(eq=False, repr=False)
 class OneProcessExperiment(ProcessExperiment):
@@ -242,14 +237,14 @@ class OneProcessExperiment(ProcessExperiment):
 
     def run(self) -> Comparison:
         """Measure there, as ``Experiment.run`` does here."""
-        return self._measure(1, lambda: False)
+        return self._measure(1)
 
     def measure_on(self, decided: Callable[[Comparison], bool], /) -> Comparison:
         """Measure once more in a process, for as long as a claim may take, and only once."""
         message = N_("the claim is undecided: measuring for up to {seconds} s more")
         seconds = general(claim_seconds(self.experiment.time_limit))
         with show_status(message, self.experiment.progress, seconds=seconds):
-            return self._measure(2, lambda: False)
+            return self._measure(2)
 
     def comparison(self) -> Comparison:
         """What the latest process says."""
