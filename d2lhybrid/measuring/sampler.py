@@ -27,9 +27,14 @@ from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import leaves
-from d2lhybrid.measuring import counters, stats
+from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.cold_start import TimerFunction, time_cold_start
-from d2lhybrid.measuring.counters import compiled_since, page_faults, programs_compiled
+from d2lhybrid.measuring.counters import (
+    compiled_since,
+    counts_page_faults,
+    page_faults,
+    programs_compiled,
+)
 from d2lhybrid.measuring.measurement import METRICS, Costs, Measurement, Samples
 from d2lhybrid.measuring.provenance import Environment
 from d2lhybrid.timing import synchronize
@@ -292,7 +297,7 @@ class Sampler:
         """What was measured as a record."""
         times = self.samples(has_throughput)
         faults = [self.page_faults[turn] for turn in times.enough_undisturbed()]
-        is_counted = counters.resource is not None and not self.runs_elsewhere
+        is_counted = counts_page_faults() and not self.runs_elsewhere
         costs = replace(
             self.costs,
             page_faults=statistics.median(faults) if is_counted else None,
