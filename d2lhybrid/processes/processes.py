@@ -92,6 +92,7 @@ class ProcessExperiment:
             ArgumentError: the experiment has something that cannot be sent to another process.
             D2LHybridError: the baseline failed in the first process; otherwise as
                 ``Experiment.run``. If it fails in a later one, those before it are the result.
+            OSError: there is no space for the files of a process, or it does not start.
             KeyboardInterrupt: it came before a process was complete.
         """
         comparison = self._measure(self.count)
@@ -145,7 +146,7 @@ class ProcessExperiment:
                     where = _("process {n} of {count}")
                     where = where.format(n=len(self.comparisons) + 1, count=most)
                     self.comparisons.append(self._measure_in_one(folder, where, say))
-        except D2LHybridError as error:
+        except (D2LHybridError, OSError) as error:
             if not self.comparisons:
                 raise
             text = _("A later process failed, so there are only those before it: {reason}")

@@ -55,11 +55,11 @@ class Comparison(Result, Measurements):
 
     Sample i of every measurement is from round i, and so is sample i of `baseline_repeat`, the
     baseline's second turn in that round, which gives the noise floor. `unavailable` says why a
-    variant was not measured. `references` are programs to compare with, not to choose from,
-    `deprecated` the variants that their makers have deprecated, and `other_runtimes` those that run
-    in a package other than the framework. `stopped` is 'clear', 'limit' or
-    'interrupted'; `limit_needed` is the time limit, in seconds, that six rounds would have needed,
-    or None if there are six.
+    variant was not measured, and `ended_later` which of those had run before. `references` are
+    programs to compare with, not to choose from, `deprecated` the variants that their makers have
+    deprecated, and `other_runtimes` those that run in a package other than the framework. `stopped`
+    is 'clear', 'limit' or 'interrupted'; `limit_needed` is the time limit, in seconds, that six
+    rounds would have needed, or None if there are six.
 
     `processes` are the comparisons of the fresh processes, if any were asked for. Then sample i of
     every measurement is the median of process i, one-time costs are those of the first, and a

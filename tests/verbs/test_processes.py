@@ -248,6 +248,21 @@ def test_a_baseline_that_fails_in_the_second_process_leaves_the_first(tmp_path, 
     assert "A later process failed, so there are only those before it: Expected 'fails'" in str(c)
 
 
+def test_a_full_disk_loses_no_process_that_is_complete(monkeypatch):
+    found = [comparison({"quick": 1e-3, "slow": 2e-3}), OSError("No space left on device")]
+
+    def measure(*_about):
+        each = found.pop(0)
+        if isinstance(each, OSError):
+            raise each
+        return each
+
+    monkeypatch.setattr(ProcessExperiment, "_measure_in_one", measure)
+    c = compare({"quick": quick, "slow": slow}, 1.0, processes=4, **SHORT)
+    assert (list(c), len(c.processes)) == (["quick", "slow"], 1)
+    assert "there are only those before it: No space left on device" in str(c)
+
+
 def test_errors_of_the_baseline_are_those_of_one_process(tmp_path):
     def raises(x):
         raise RuntimeError("mat1 and mat2 shapes cannot be multiplied\nand more")
