@@ -166,14 +166,17 @@ class Sampler:
         if more is not None:
             self.later_compilations = (self.later_compilations or 0) + more
 
-    def is_worth_asking(self) -> bool:
-        """Was anything compiled for it, or does a compiler pass it by that could have done so?"""
+    def is_compiled(self) -> bool:
+        """Was anything compiled for it, by what was counted or by what it is?"""
         if self.costs.first_compilations or self.later_compilations or self.runs_elsewhere:
             return True
-        return any(
-            one.why.is_compiled(self.function) or one.why.why_not_compiled(self.function)
-            for one in self._who_may_compile(self._compiled_by)
-        )
+        by = self._who_may_compile(self._compiled_by)
+        return any(one.why.is_compiled(self.function) for one in by)
+
+    def is_passed_by(self) -> bool:
+        """Does its framework's compiler pass it by, although a reader may think otherwise?"""
+        by = self._who_may_compile(self._compiled_by)
+        return any(one.why.why_not_compiled(self.function) for one in by)
 
     def _who_may_compile(self, frameworks: Iterable[Framework]) -> list[Framework]:
         """Those whose compilers are there, or come with the variant; of others nothing is asked."""

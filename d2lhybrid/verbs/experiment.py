@@ -145,7 +145,8 @@ class Experiment:
         """What is observed of its compiled variants; it is asked once, and kept."""
         if self.facts or not hasattr(self, "rounds"):
             return dict(self.facts)
-        if any(map(Sampler.is_worth_asking, self.rounds.samplers.values())):
+        samplers = self.rounds.samplers.values()
+        if any(map(Sampler.is_compiled, samplers)) or any(map(Sampler.is_passed_by, samplers)):
             from d2lhybrid.why.asking import ask
 
             with running(self.functions):
