@@ -39,7 +39,7 @@ class Task:
     left_out: tuple[str, ...]
     time_limit: float
     seed: int
-    programs: str | None  # the folder in which compilers keep programs; None: that of the user
+    programs: str  # the folder in which compilers keep programs
     is_only: bool = False  # is it the only process, whose rounds have to decide?
     why: bool = False  # does it ask, after the rounds, what is observed of the variants?
 
@@ -57,7 +57,7 @@ class Task:
             "time_limit": self.time_limit,
             "seed": self.seed,
             "progress": False,
-            "cold_caches": Path(self.programs) if self.programs else None,
+            "cold_caches": Path(self.programs),
             "on_turn": say,
         }
         experiment = Experiment(kept, args, kwargs, **{**options, **own})

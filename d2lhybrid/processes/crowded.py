@@ -17,7 +17,7 @@ def run_with_one_thread(experiment: Experiment, source: SourceFile | None, held:
     """Measure in a fresh process with one thread; in this one if that fails, and say why."""
     experiment.circumstance = with_one_thread(held)
     try:
-        return OneProcessExperiment(experiment, 1, threads=1, caches=True, source=source).run()
+        return OneProcessExperiment(experiment, 1, threads=1, source=source).run()
     except D2LHybridError as error:
         reason = getattr(error, "reason", str(error))  # without the lines that one could write
         text = _(

@@ -68,15 +68,14 @@ class ProcessExperiment:
     """An experiment that is done in several processes, and what these have found so far.
 
     Its time limit is that of all `count` together. `threads` is how many each framework may use,
-    by its own default if None. With `caches`, compilers find the user's disk caches. Otherwise, the
-    first process finds empty ones, so cold starts are cold, and the others what it has compiled.
-    With `source`, each process makes the callables for itself.
+    by its own default if None. With `source`, each process makes the callables for itself. In the
+    first process, compilers find empty disk caches, so cold starts are cold, and in the others what
+    that one has compiled.
     """
 
     experiment: Experiment
     count: int
     threads: int | None = None
-    caches: bool = False
     source: SourceFile | None = None
     comparisons: list[Comparison] = field(default_factory=list, init=False)
     # What a process could not measure, so that those after it leave it out, and why.
@@ -183,7 +182,7 @@ class ProcessExperiment:
             left_out=(*self.unavailable,),
             time_limit=experiment.time_limit / self.count,
             seed=int(seed),
-            programs=None if self.caches else str(folder / PROGRAMS),
+            programs=str(folder / PROGRAMS),
             why=number == 0,
         )
 
@@ -219,15 +218,14 @@ class ProcessExperiment:
     def _variables(self, folder: Path) -> dict[str, str]:
         """The environment of a process: this one's, with threads and caches as they were chosen."""
         changes: dict[str, str | None] = {"D2LHYBRID_LANGUAGE": language()}
-        if not self.caches:  # the rest of what it leaves behind if it crashes goes with its folder
-            changes |= dict.fromkeys(TEMPORARY, str(folder))
+        # What a process leaves behind if it crashes goes with this folder.
+        changes |= dict.fromkeys(TEMPORARY, str(folder))
         for framework in known():
             if self.threads is not None:
                 changes |= variables_for_threads(framework, self.threads)
-            if not self.caches:
-                # What a compiler finds out of the machine, it finds for all callables. What it
-                # compiles goes into a folder of its own for each (``Task.programs``).
-                changes |= variables_for_caches(framework, folder / "caches")
+            # What a compiler finds out of the machine, it finds for all callables. What it compiles
+            # goes into a folder of its own for each (``Task.programs``).
+            changes |= variables_for_caches(framework, folder / "caches")
         variables = {**os.environ, **changes}
         return {name: value for name, value in variables.items() if value is not None}
 

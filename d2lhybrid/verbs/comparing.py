@@ -52,7 +52,6 @@ def compare(
     margin: float = stats.MARGIN,
     processes: int | None = None,
     threads: int | None = None,
-    caches: bool = False,
     why: bool = True,
     progress: bool | None = None,
     timer: TimerFunction = perf_counter,
@@ -117,14 +116,13 @@ def compare(
             is no interval. A variant that crashes its process is left out, and so is one at which
             a process has not ended in time: ``build_timeout``, or ten minutes, for each callable,
             and a few minutes beside. Models and arguments have to be such as cloudpickle can send;
-            what can't be sent, or was compiled by hand, a function in a file makes.
+            what can't be sent, or was compiled by hand, a function in a file makes. The first process
+            finds empty caches on disk, so its cold starts, which the table has, are cold, and the
+            processes after it find what it has compiled.
         threads: how many threads each framework may use. A framework reads this when it starts, so
             without `processes`, one fresh process measures. If None and other programs leave fewer
             cores than the framework has threads, that is done with one thread, if the functions and
             arguments can be sent there; a line below the table says so.
-        caches: True lets the processes use your compilers' caches on disk. Otherwise the first
-            process finds empty ones, so that its cold starts are cold. They are those of the table,
-            and the processes after it find what the first has compiled.
         why: after the rounds, ask what is observed of the compiled variants; the result has a line
             of facts for each, and a cause if one is decisive. This calls them a few more times, and
             takes a second at most. The result's ``why()`` can do this later.
@@ -184,11 +182,11 @@ def compare(
 
         if held:
             of_threads, experiment.circumstance = 1, with_one_thread(held)
-        comparison = ProcessExperiment(experiment, in_processes, of_threads, caches, source).run()
+        comparison = ProcessExperiment(experiment, in_processes, of_threads, source).run()
     elif of_threads:
         from d2lhybrid.processes.processes import OneProcessExperiment
 
-        comparison = OneProcessExperiment(experiment, 1, of_threads, caches, source).run()
+        comparison = OneProcessExperiment(experiment, 1, of_threads, source).run()
     elif held:
         from d2lhybrid.processes.crowded import run_with_one_thread
 
