@@ -116,9 +116,9 @@ def compare(
             is no interval. A variant that crashes its process is left out, and so is one at which
             a process has not ended in time: ``build_timeout``, or ten minutes, for each callable,
             and a few minutes beside. Models and arguments have to be such as cloudpickle can send;
-            what can't be sent, or was compiled by hand, a function in a file makes. The first process
-            finds empty caches on disk, so its cold starts, which the table has, are cold, and the
-            processes after it find what it has compiled.
+            what can't be sent, or was compiled by hand, a function in a file makes. Compilers find
+            empty caches on disk in the first process, so its cold starts, which the table has, are
+            cold, and in the others what the first has compiled.
         threads: how many threads each framework may use. A framework reads this when it starts, so
             without `processes`, one fresh process measures. If None and other programs leave fewer
             cores than the framework has threads, that is done with one thread, if the functions and

@@ -143,7 +143,7 @@ class Experiment:
 
     def ask(self, rows: Rows, /) -> "dict[str, Facts]":
         """What is observed of its compiled variants; it is asked once, and kept."""
-        if self.facts or not hasattr(self, "rounds"):
+        if self.facts:
             return dict(self.facts)
         samplers = self.rounds.samplers.values()
         if any(map(Sampler.is_compiled, samplers)) or any(map(Sampler.is_passed_by, samplers)):
