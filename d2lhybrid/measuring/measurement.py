@@ -64,8 +64,16 @@ class Samples:
         return rounds if len(rounds) >= stats.FEWEST else [*range(self.rounds)]
 
     def is_busy(self, env: Environment, *others: "Samples") -> bool:
-        """Are there too few undisturbed rounds to decide anything?"""
-        return len(self.undisturbed(*others)) < env.undisturbed_needed(self.rounds)
+        """Are there too few undisturbed rounds to decide anything?
+
+        It takes six, and half of them where an operation may use several threads: threads that
+        share what other programs leave also wait for one another, which nobody counts as waiting
+        for a processor.
+        """
+        needed = min(stats.FEWEST, self.rounds)
+        if {*env.threads.values()} != {1}:
+            needed = max(needed, (self.rounds + 1) // 2)
+        return len(self.undisturbed(*others)) < needed
 
     def of(self, metric: str | None = None) -> tuple[float, ...]:
         """The samples of the undisturbed rounds, or of all rounds if those are fewer than six.
@@ -152,10 +160,10 @@ class Costs:
 class Measurement(Result, Costs):
     """The times of one callable, in seconds per call, and its Costs.
 
-    `times` are the samples of the steady state by each metric, and `inner_iterations` the calls in
-    a sample of the latency. All of this describes one process, unless several `processes` were
-    joined: then sample i is the median of process i, one-time costs are those of the first process,
-    and counts of later calls are sums.
+    `first_seconds` is the first call, with tracing and compiling. `times` are the samples of the
+    steady state by each metric, and `inner_iterations` the calls in a sample of the latency. All of
+    this describes one process, unless several `processes` were joined: then sample i is the median
+    of process i, one-time costs are those of the first process, and counts of later calls are sums.
 
     >>> from d2lhybrid import measure
     >>> result = measure(sum, range(1000), time_limit=0.2)

@@ -13,7 +13,6 @@ import numpy as np
 
 from d2lhybrid.backends import is_used, known, loaded
 from d2lhybrid.core.i18n import gettext as _, ngettext, number
-from d2lhybrid.measuring import stats
 
 
 @dataclass(frozen=True)
@@ -30,17 +29,6 @@ class Environment:
     threads: dict[str, int]
     accelerators: tuple[str, ...]
     load: float | None
-
-    def undisturbed_needed(self, rounds: int) -> int:
-        """How many of so many rounds have to be undisturbed, for anything to be decided by them.
-
-        Six, or half of them where an operation may use several threads: threads that share what
-        other programs leave also wait for one another, which nobody counts as waiting for a
-        processor.
-        """
-        enough = min(stats.FEWEST, rounds)
-        is_one_thread = {*self.threads.values()} == {1}
-        return enough if is_one_thread else max(enough, (rounds + 1) // 2)
 
 
 def environment() -> Environment:

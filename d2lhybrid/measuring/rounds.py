@@ -90,14 +90,11 @@ class Rounds:
         """The rounds that are complete."""
         return min(turn.turns for turn in self.turns)
 
-    def count_undisturbed(self) -> int:
-        """Judge the turns so far, and count the complete rounds that were not held up.
-
-        That is the rounds in which neither the baseline nor another was: the other with the fewest.
-        """
+    def is_busy(self) -> bool:
+        """Judge the turns so far: did other programs hold up the baseline or another too often?"""
         self.disturbance.judge()
-        held_up = self.samplers[self.baseline].disturbed
-        return self.count - max(len(held_up | turn.disturbed) for turn in self.turns)
+        baseline = self.samplers[self.baseline].samples(self.is_async)
+        return any(baseline.is_busy(self.env, turn.samples(self.is_async)) for turn in self.turns)
 
     def now(self) -> float:
         """Seconds by the timer of the callables."""
@@ -244,8 +241,7 @@ class Rounds:
         """
         longest = STRETCHED * limit
         if self.count >= stats.FEWEST:
-            needed_rounds = self.env.undisturbed_needed(self.count)
-            return self.count_undisturbed() >= needed_rounds or spent > longest
+            return spent > longest or not self.is_busy()
         needed = seconds * (stats.FEWEST - before)
         if needed > longest:
             self.limit_needed = needed
