@@ -60,7 +60,7 @@ class Task:
             "cold_caches": Path(self.programs),
             "on_turn": say,
         }
-        experiment = Experiment(kept, args, kwargs, **{**options, **own})
+        experiment = Experiment(kept, args, kwargs, **options | own)
         return experiment.run() if self.is_only else experiment.run_for_estimates()
 
 
@@ -71,7 +71,8 @@ def main() -> None:
         task = Task(**json.loads(sys.argv[1]))
         comparison = task.do(say)
     except D2LHybridError as error:
-        say({"error": type(error).__name__, "message": str(error), "fields": _fields(error)})
+        fields = {name: each for name, each in vars(error).items() if isinstance(each, FIELD_KINDS)}
+        say({"error": type(error).__name__, "message": str(error), "fields": fields})
         return
     say({"comparison": comparison.to_json()})  # which is not lost, whatever the questions lead to
     if task.why:
@@ -88,11 +89,6 @@ def _standard_output() -> Say:
         output.write(f"{json.dumps(thing)}\n")
 
     return say
-
-
-def _fields(error: D2LHybridError) -> dict[str, Any]:
-    """Those that JSON has."""
-    return {name: field for name, field in vars(error).items() if isinstance(field, FIELD_KINDS)}
 
 
 class Heard:

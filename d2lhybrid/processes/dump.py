@@ -55,7 +55,8 @@ def pack(experiment: Experiment, source: SourceFile | None, *, with_threads: boo
         body = _dump(((functions, args, kwargs), options))
     except Exception:  # to name what can't be sent, each part is tried alone
         parts = {repr(label): function for label, function in functions.items()}
-        parts |= {_argument(number): arg for number, arg in enumerate(args, 1)}
+        argument = _("argument {number}")
+        parts |= {argument.format(number=number): arg for number, arg in enumerate(args, 1)}
         parts |= {f"{name}=": value for name, value in kwargs.items()}
         _require_sendable({**parts, "timer=": experiment.timer})
         raise
@@ -160,10 +161,6 @@ def _require_sendable(parts: Mapping[str, Any]) -> None:
             _dump(thing)
         except Exception as error:
             raise _cannot_be_sent(part, brief(error)) from error
-
-
-def _argument(number: int) -> str:
-    return _("argument {number}").format(number=number)
 
 
 def _cannot_be_sent(part: str, reason: str) -> ArgumentError:
