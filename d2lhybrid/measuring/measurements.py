@@ -194,18 +194,6 @@ class Measurements(Mapping[str, Measurement]):
         bound = busy_bound(self.env.threads)
         return low / bound, high * bound
 
-    def range_of_processes(
-        self, label: str, metric: str | None = None
-    ) -> tuple[float, float] | None:
-        """The lowest and the highest ratio of a process; None if only one process measured.
-
-        The next process lies between them with a probability of (n - 1) / (n + 1): 5/7 for six.
-        """
-        if not self.processes:
-            return None
-        logarithms = self.log_ratios(label, metric)
-        return math.exp(min(logarithms)), math.exp(max(logarithms))
-
     def differs_between_processes(self, label: str, metric: str) -> bool:
         """Do the processes differ by more than their rounds do?"""
         return stats.differs_between_processes(

@@ -29,14 +29,8 @@ class Times:
     ratio: float = 1.0  # above 1 is faster; that of the baseline is 1
     interval: tuple[float, float] = (1.0, 1.0)  # of the ratio, from 0 to infinity if there is none
     verdict: str = "same"
-    # 'faster' or 'slower' if there are too few rounds, or processes, for a verdict and each of them
-    # says that by a factor of two or more.
-    in_each: str = ""
     # The interval of the time itself, or the range of the samples if they are too few for one.
     spread: tuple[float, float] | None = None
-    # The lowest and the highest ratio among so many processes.
-    range_of_processes: tuple[float, float] | None = None
-    processes: int = 0
     differs_between_processes: bool = False  # by more than more rounds could narrow?
     # The end of the ratio that is nearer to 1, if the verdict was given while the machine was busy:
     # the ratio is at least that of what is faster, and at most that of what is slower.
@@ -57,11 +51,6 @@ class Times:
     def is_not_faster(self) -> bool:
         """Does the whole interval of the ratio lie below 1, whatever the noise?"""
         return self.interval[1] < 1
-
-    @property
-    def shown_verdict(self) -> str:
-        """The verdict whose sign is shown: if there is none, what each of a few rounds says."""
-        return self.in_each or self.verdict
 
 
 @dataclass(frozen=True)
@@ -147,7 +136,6 @@ class Rows:
     env: Environment = field(hash=False)
     warnings: tuple[str, ...] = ()  # sentences about what may not be what the reader asks
     circumstance: str = ""  # a sentence on how it was measured, if that isn't as usual
-    took: float | None = None  # seconds of all of it; None if unknown
 
     def __getitem__(self, index: int) -> Row:
         return self.rows[index]
@@ -172,7 +160,7 @@ class Rows:
     def is_open(self) -> bool:
         """Is a verdict that the table shows undecided?"""
         verdicts = [
-            row.times[metric].shown_verdict
+            row.times[metric].verdict
             for row in self.variants
             for metric in self.metrics
             if metric in row.times

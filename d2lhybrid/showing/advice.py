@@ -49,9 +49,8 @@ def advice(rows: Rows) -> str:
        comparison cannot separate it from those whose gain may be as high. Of all these, use one
        that pays off at the first call, or else the plainest: the first in the comparison's order.
     5. If there is none, and it is undecided whether one is faster: measure longer, or in more
-       processes if they differ by more than their rounds. If all that is known is that one is
-       faster in each of a few rounds or processes, the table says so, and that is all. What lies
-       wholly below 1 isn't faster, even where the noise leaves open whether it is slower.
+       processes if they differ by more than their rounds. What lies wholly below 1 isn't faster,
+       even where the noise leaves open whether it is slower.
     6. Otherwise stay with the baseline: even the fastest alternative is slower or the same.
     """
     choice = _choice(rows)
@@ -65,8 +64,6 @@ def advice(rows: Rows) -> str:
     undecided = [row for row in choice if _is_undecided(row)]
     if undecided:
         return _measure_longer(undecided, rows)
-    if any(row.latency.in_each == "faster" for row in choice):
-        return ""
     return _stay(choice, rows)
 
 
@@ -113,9 +110,8 @@ def _choice(rows: Rows) -> list[Row]:
 
 
 def _is_undecided(row: Row) -> bool:
-    """Is it open whether this one is faster, with no word on it from every round?"""
-    is_open = row.pays_after is None and not row.latency.in_each
-    return is_open and not row.latency.is_not_faster
+    """Is it open whether this one is faster?"""
+    return row.pays_after is None and not row.latency.is_not_faster
 
 
 def _use(row: Row, rows: Rows) -> str:
@@ -212,10 +208,10 @@ def _stay(choice: list[Row], rows: Rows) -> str:
             "Stay with {baseline}: {label} is faster if you wait for each call, and slower in a "
             "stream of calls."
         )
-    elif row.latency.shown_verdict == "undecided":
+    elif row.latency.verdict == "undecided":
         text = _("Stay with {baseline}: the fastest alternative, {label}, isn't faster.")
     else:
-        text = _((_STAY if row is fastest else _STAY_SUPPORTED)[row.latency.shown_verdict])
+        text = _((_STAY if row is fastest else _STAY_SUPPORTED)[row.latency.verdict])
     return text.format(
         baseline=rows.baseline.label,
         label=row.label,

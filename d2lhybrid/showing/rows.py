@@ -7,7 +7,6 @@ from typing import Any
 from d2lhybrid.measuring.measurement import METRICS, Costs, Measurement
 from d2lhybrid.measuring.measurements import Measurements
 from d2lhybrid.measuring.row import Row, Rows, Times
-from d2lhybrid.measuring.verdict import in_each
 from d2lhybrid.showing.advice import best
 
 
@@ -17,14 +16,13 @@ def rows_of(
     facts: Mapping[str, Any] = {},
     warnings: tuple[str, ...] = (),
     circumstance: str = "",
-    took: float | None = None,
 ) -> Rows:
     """A row for each variant that was measured, and for each that was not run.
 
     Args:
         c: what was measured.
         facts: by label, what was observed of the compiled variants.
-        warnings, circumstance, took: as in ``Rows``.
+        warnings, circumstance: as in ``Rows``.
     """
     measured = [_row(c, measurement, facts) for measurement in c.measurements]
     not_run = [
@@ -50,7 +48,6 @@ def rows_of(
         env=c.env,
         warnings=warnings,
         circumstance=circumstance,
-        took=took,
     )
     recommended = best(rows)
     marked = (replace(row, is_best=True) if row is recommended else row for row in rows)
@@ -98,10 +95,7 @@ def _times(c: Measurements, m: Measurement, metric: str) -> Times:
         ratio,
         (ends[0], ends[1]),
         verdict,
-        "" if is_busy else in_each(c.log_ratios(m.label, metric)),
         spread,
-        c.range_of_processes(m.label, metric),
-        len(c.log_ratios(m.label)) if c.processes else 0,
         c.differs_between_processes(m.label, metric),
         nearer,
     )

@@ -1,12 +1,11 @@
 """A result as text and as HTML: what stands above its table, the table, and what stands below."""
 
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 from html import escape
 from typing import NamedTuple
 
-from d2lhybrid.core.i18n import gettext as _, listed, ngettext, noop as N_, number
-from d2lhybrid.core.table import Table, percent, span
+from d2lhybrid.core.i18n import gettext as _, ngettext, noop as N_
+from d2lhybrid.core.table import Table, percent
 from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.provenance import stamp
 from d2lhybrid.measuring.row import Rows
@@ -101,7 +100,6 @@ def _details(rows: Rows) -> Iterator[str]:
                 "if they are fewer than {fewest}, on all."
             )
             yield text.format(n=rows.disturbed_processes, fewest=stats.FEWEST)
-        yield from _ranges_of_processes(rows)
     else:
         text = ngettext(
             "{n} round; noise floor {floor}.", "{n} rounds; noise floor {floor}.", rows.rounds
@@ -116,19 +114,3 @@ def _details(rows: Rows) -> Iterator[str]:
         )
         yield text.format(n=rows.disturbed_rounds)
     yield stamp(rows.env, rows.seed)
-
-
-def _ranges_of_processes(rows: Rows) -> Iterator[str]:
-    """Where the ratios of the processes lay, and the next one may lie."""
-    of_rows = [(row.name, row.latency.range_of_processes) for row in rows.variants]
-    ranges = [
-        f"{name} {' – '.join(dict.fromkeys(span(*ends, number)))}" for name, ends in of_rows if ends
-    ]
-    fewest = min((row.latency.processes for row in rows.variants), default=0)
-    if ranges and fewest > 1:
-        text = _(
-            "Lowest and highest ratio of a process: {ranges}. The next process lies between them "
-            "with a probability of {less}/{more}."
-        )
-        chance = Fraction(fewest - 1, fewest + 1)
-        yield text.format(ranges=listed(ranges), less=chance.numerator, more=chance.denominator)

@@ -6,9 +6,9 @@ give no interval, and otherwise for *noise*: its interval isn't clear of 1.
 
 from collections.abc import Iterator, Sequence
 
-from d2lhybrid.core.i18n import count, gettext as _, names, ngettext, sentences
+from d2lhybrid.core.i18n import count, gettext as _, names, ngettext
 from d2lhybrid.core.reader import option
-from d2lhybrid.core.table import percent, seconds
+from d2lhybrid.core.table import percent
 from d2lhybrid.measuring.row import Row, Rows
 from d2lhybrid.measuring.stats import FEWEST
 
@@ -64,14 +64,13 @@ def by_noise_or_few_rounds(rows: Rows) -> Iterator[str]:
 
 
 def _open(rows: Rows) -> list[Row]:
-    return [row for row in rows.variants if row.latency.shown_verdict == "undecided"]
+    return [row for row in rows.variants if row.latency.verdict == "undecided"]
 
 
 def _what_helps(rows: Rows) -> str:
-    """What to do where other programs held variants up, and how long that takes."""
+    """What to do where other programs held variants up."""
     threads = set(rows.env.threads.values())
     text = _("Measure again when the machine is quieter.")
     if threads and threads != {1}:
         text = _("Measure with one thread, with {threads}, or when the machine is quieter.")
-    takes = _("That takes about {time}.").format(time=seconds(rows.took)) if rows.took else ""
-    return sentences(text.format(threads=option("threads", 1)), takes)
+    return text.format(threads=option("threads", 1))

@@ -3,7 +3,6 @@
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -178,7 +177,6 @@ def compare(
     )
     in_processes = options.whole_number("processes", processes)
     of_threads = options.whole_number("threads", threads)
-    begin = perf_counter()
     held = 0 if of_threads else cores_held(experiment.timer, experiment.time_limit)
     if in_processes:
         from d2lhybrid.processes.processes import ProcessExperiment
@@ -197,7 +195,6 @@ def compare(
         comparison = run_with_one_thread(experiment, source, held, why)
     else:
         comparison = experiment.run()
-    comparison = replace(comparison, took=perf_counter() - begin)
     if why and comparison.stopped != "interrupted":
         with suppress(Exception, KeyboardInterrupt):  # what was measured is there
             return comparison.asked()

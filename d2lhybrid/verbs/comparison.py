@@ -10,7 +10,7 @@ import msgspec
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.usage import written_as
 from d2lhybrid.measuring.measurements import Measurements
-from d2lhybrid.measuring.result import Result, Seconds
+from d2lhybrid.measuring.result import Result
 from d2lhybrid.measuring.row import Rows
 from d2lhybrid.showing.advice import advice
 from d2lhybrid.showing.rows import rows_of
@@ -71,7 +71,7 @@ class Comparison(Result, Measurements):
     training mode.
 
     `circumstance` is a sentence on how it was measured, if that isn't as usual, such as with one
-    thread. `took` are the seconds of all of it, with building, first calls and warm-up.
+    thread.
 
     `experiment` can take more rounds for an undecided claim, and keeps the callables and their
     arguments for that. It isn't part of the data: equality, JSON, copies and pickles leave it out.
@@ -90,7 +90,6 @@ class Comparison(Result, Measurements):
     facts: dict[str, Any] = field(default_factory=dict, hash=False)
     warnings: tuple[str, ...] = ()
     circumstance: str = ""
-    took: Seconds | None = field(default=None, compare=False)
     experiment: MeasuresOn | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -146,7 +145,6 @@ class Comparison(Result, Measurements):
             facts=self.facts,
             warnings=self.warnings,
             circumstance=self.circumstance,
-            took=self.took,
         )
 
     @written_as(*CLAIMS, check=misclaimed)

@@ -36,11 +36,11 @@ class Case:
 
     @property
     def is_faster(self) -> bool:
-        return self.row.latency.shown_verdict == "faster"
+        return self.row.latency.verdict == "faster"
 
     @property
     def is_slower(self) -> bool:
-        return self.row.latency.shown_verdict == "slower"
+        return self.row.latency.verdict == "slower"
 
     @property
     def seconds(self) -> float:

@@ -316,12 +316,6 @@ def test_processes_that_were_all_disturbed_decide_if_each_does(processes, ratios
     assert joined.busy == (verdict == "undecided")
 
 
-def test_a_few_busy_rounds_show_no_sign():
-    times = {"a": 1e-3, "b": 5e-3}
-    assert comparison(times, rounds=3).rows[1].latency.in_each == "slower"
-    assert not comparison(times, rounds=5, busy=True).rows[1].latency.in_each
-
-
 def test_what_a_process_left_out_is_unknown_to_every_question():
     whole, part = comparison({"a": 1e-3, "b": 5e-4}), comparison({"a": 1e-3})
     joined = join([whole] * 5 + [part], seed=1, unavailable={"b": "it ended"})
