@@ -22,13 +22,10 @@ def callables_of(what: Any, args: Args = ()) -> Callables:
             as ``SourceFile`` describes it.
         Otherwise what ``variants`` raises.
     """
-    options: Mapping[str, Any] = {}
-    if isinstance(what, SourceFile):
-        what, options = what.compared(), what.of_variants
-    called = Call.of(what, args)
+    called = Call.of(what.compared() if isinstance(what, SourceFile) else what, args)
     functions = called.function
     if not isinstance(functions, Mapping):
-        functions = variants(called, **options)
+        functions = variants(called)
     elif not isinstance(functions, Variants) or called.args or called.kwargs:
         # Arguments beside variants take the place of those that they hold, because the notebooks
         # still write ``compare(variants(net, x), x)``. This goes when they do.
