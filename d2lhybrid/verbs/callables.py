@@ -1,6 +1,7 @@
 """The callables that ``compare`` compares, by label, of whatever it was given."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from d2lhybrid.backends.variant import variant_of
@@ -8,10 +9,29 @@ from d2lhybrid.core.arguments import Args, Call, Kwargs
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.usage import described
-from d2lhybrid.verbs.source_file import SourceFile
 from d2lhybrid.verbs.variants import Variants, variants
 
 Callables = tuple[Mapping[str, Callable[..., Any] | Call], Args, Kwargs]
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """What a file has to compare. A fresh process makes it for itself, because it gets only this.
+
+    `file` is ``FILE.py:example``, as for ``source_file.example_in``, or a file whose `functions`
+    are compared.
+    """
+
+    file: str
+    functions: tuple[str, ...] = ()
+
+    def compared(self) -> Mapping[str, Callable[..., Any]] | Call:
+        """The functions by their names, or what the example returns."""
+        from d2lhybrid.verbs.source_file import example_in, functions_in
+
+        if self.functions:
+            return functions_in(self.file, self.functions)
+        return example_in(self.file)
 
 
 def callables_of(what: Any, args: Args = ()) -> Callables:

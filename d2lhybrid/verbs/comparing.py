@@ -18,19 +18,18 @@ from d2lhybrid.measuring.cold_start import TimerFunction
 from d2lhybrid.measuring.cores import cores_held, with_one_thread
 from d2lhybrid.measuring.measurement import Measurement
 from d2lhybrid.verbs import options
-from d2lhybrid.verbs.callables import callables_of
+from d2lhybrid.verbs.callables import SourceFile, callables_of
 from d2lhybrid.verbs.comparison import Comparison
 from d2lhybrid.verbs.experiment import Experiment
-from d2lhybrid.verbs.source_file import SourceFile
 from d2lhybrid.verbs.variants import Variants, in_role
 
 
 def _misused(given: Mapping[str, Any]) -> str:
     what, args = given["what"], given.get("args", ())
-    if not isinstance(what, SourceFile | str) or (args and ":" not in str(what)):
-        return not_comparable(what)
-    text = _("The function in {file} returns its arguments as well.")
-    return text.format(file=what) if args else ""
+    if args and isinstance(what, str) and ":" in what:
+        return _("The function in {file} returns its arguments as well.").format(file=what)
+    names_a_file = isinstance(what, SourceFile) or (isinstance(what, str) and not args)
+    return "" if names_a_file else not_comparable(what)
 
 
 def _measure_misused(given: Mapping[str, Any]) -> str:
@@ -154,51 +153,64 @@ def compare(
     """
     if isinstance(what, str):
         what = SourceFile(what)
-    source = what if isinstance(what, SourceFile) else None
     functions, args, kwargs = callables_of(what, args)
     baseline, references = _labels(functions, baseline, references)
-    is_flag = isinstance(check, (bool, np.bool_))
     experiment = Experiment(
         functions,
         args,
         kwargs,
         baseline=baseline,
         time_limit=options.time_limit(time_limit),
-        seed=secrets.randbits(32) if seed is None else int(options.number("seed", seed)),
-        check=bool(check) if is_flag else float(options.number("check", check)),
-        margin=float(options.number("margin", margin)),
+        seed=secrets.randbits(32) if seed is None else options.number("seed", seed),
+        check=bool(check) if isinstance(check, bool | np.bool_) else options.number("check", check),
+        margin=options.number("margin", margin),
         references=references,
         deprecated=in_role("deprecated", functions),
         other_runtimes=in_role("runtime", functions),
         unavailable=_unavailable(functions),
-        build_timeout=options.build_timeout(build_timeout),
+        build_timeout=options.number_or_none("build_timeout", build_timeout),
         timer=options.timer(timer),
         progress=progress,
     )
-    in_processes = options.whole_number("processes", processes)
-    of_threads = options.whole_number("threads", threads)
-    held = 0 if of_threads else cores_held(experiment.timer, experiment.time_limit)
-    if in_processes:
-        from d2lhybrid.processes.processes import ProcessExperiment
-
-        if held:
-            of_threads, experiment.circumstance = 1, with_one_thread(held)
-        comparison = ProcessExperiment(experiment, in_processes, of_threads, caches, source).run()
-    elif of_threads:
-        from d2lhybrid.processes.processes import OneProcessExperiment
-
-        one_process = OneProcessExperiment(experiment, 1, of_threads, caches, source, why=why)
-        comparison = one_process.run()
-    elif held:
-        from d2lhybrid.processes.crowded import run_with_one_thread
-
-        comparison = run_with_one_thread(experiment, source, held, why)
-    else:
-        comparison = experiment.run()
+    comparison = _run(
+        experiment,
+        what if isinstance(what, SourceFile) else None,
+        options.number_or_none("processes", processes),
+        options.number_or_none("threads", threads),
+        caches,
+        why,
+    )
     if why and comparison.stopped != "interrupted":
         with suppress(Exception, KeyboardInterrupt):  # what was measured is there
             return comparison.asked()
     return comparison
+
+
+def _run(
+    experiment: Experiment,
+    source: SourceFile | None,
+    processes: int | None,
+    threads: int | None,
+    caches: bool,
+    why: bool,
+) -> Comparison:
+    """Measure here, or in fresh processes, if they are asked for or other programs hold cores."""
+    held = 0 if threads else cores_held(experiment.timer, experiment.time_limit)
+    if processes:
+        from d2lhybrid.processes.processes import ProcessExperiment
+
+        if held:
+            threads, experiment.circumstance = 1, with_one_thread(held)
+        return ProcessExperiment(experiment, processes, threads, caches, source).run()
+    if threads:
+        from d2lhybrid.processes.processes import OneProcessExperiment
+
+        return OneProcessExperiment(experiment, 1, threads, caches, source, why=why).run()
+    if held:
+        from d2lhybrid.processes.crowded import run_with_one_thread
+
+        return run_with_one_thread(experiment, source, held, why)
+    return experiment.run()
 
 
 @verb("measure(net, x)", check=_measure_misused)

@@ -3,10 +3,9 @@
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
+from collections.abc import Callable, Mapping, Sequence
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import module_from_spec
 from pathlib import Path
 from traceback import extract_tb
 from types import ModuleType
@@ -25,29 +24,14 @@ def example():
     return call(net, x)"""
 
 
-@dataclass(frozen=True)
-class SourceFile:
-    """What a file has to compare. A fresh process makes it for itself, because it gets only this.
+def functions_in(file: str, names: Sequence[str]) -> dict[str, Callable[..., Any]]:
+    """The functions of a file by their names.
 
-    `file` is ``FILE.py:example``, as for ``example_in``, or a file whose `functions` are compared.
+    Raises:
+        ArgumentError: there is no such file or function, or the file does not run.
     """
-
-    file: str
-    functions: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return self.file
-
-    def compared(self) -> Mapping[str, Callable[..., Any]] | Call:
-        """The functions by their names; without names, what ``example_in`` returns.
-
-        Raises:
-            ArgumentError: there is no such file or function, or the file does not run.
-        """
-        if not self.functions:
-            return example_in(self.file)
-        module = _imported(self.file)
-        return {name: _function(module, name, self.file) for name in self.functions}
+    module = _imported(file)
+    return {name: _function(module, name, file) for name in names}
 
 
 def example_in(file: str) -> Mapping[str, Callable[..., Any]] | Call:
@@ -111,7 +95,8 @@ def _imported(file: str) -> ModuleType:
     # No library has such a name, so the file stands in the place of none.
     name = re.sub(r"\W", "_", f"file {path.stem}")
     loader = SourceFileLoader(name, str(path))
-    spec = spec_from_loader(name, loader)
+    spec = ModuleSpec(name, loader, origin=str(path))
+    spec.has_location = True  # which gives the module its __file__
     module = sys.modules[name] = module_from_spec(spec)
     try:
         loader.exec_module(module)
