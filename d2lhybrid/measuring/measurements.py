@@ -7,6 +7,7 @@ import math
 import statistics
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from d2lhybrid.core.arguments import unknown_label
 from d2lhybrid.core.i18n import gettext as _
@@ -49,6 +50,10 @@ class Measurements(Mapping[str, Measurement]):
     # The time limit that six rounds would have needed; None if there are six.
     limit_needed: Seconds | None = None
     processes: "tuple[Measurements, ...]" = ()  # those of the fresh processes, if there were any
+    # By label, what was observed of compiled variants; its type loads with the first.
+    facts: dict[str, Any] = field(default_factory=dict, hash=False)
+    warnings: tuple[str, ...] = ()  # sentences about what may not be what the reader asks
+    circumstance: str = ""  # a sentence on how it was measured, if that isn't as usual
 
     def __post_init__(self) -> None:
         """Raise ValueError unless every measurement went through the same rounds."""

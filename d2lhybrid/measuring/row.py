@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from d2lhybrid.core.i18n import gettext as _, number
 from d2lhybrid.core.table import NEVER, calls
 from d2lhybrid.measuring.measurement import Costs
-from d2lhybrid.measuring.provenance import Environment
+from d2lhybrid.measuring.measurements import Measurements
 from d2lhybrid.measuring.stats import FEWEST
 
 if TYPE_CHECKING:  # it loads with the first that is observed
@@ -120,22 +120,7 @@ class Rows:
     """The rows of a comparison in its order, those that were not run at the end."""
 
     rows: tuple[Row, ...]
-    metrics: tuple[str, ...]  # those that say something of their own
-    rounds: int  # of all processes
-    disturbed_rounds: int  # in which other programs held up at least one variant
-    processes: int  # the fresh ones; 0 if the rounds were taken in this process
-    disturbed_processes: int  # in which other programs held a variant up too often
-    confidence: float  # the lowest of the intervals'
-    noise_floor: float  # how far a ratio must be from 1 to count, as a fraction
-    margin: float  # what counts as the same, as a fraction
-    busy: bool  # did other programs leave a verdict undecided?
-    noisy: bool  # do times vary much by themselves?
-    stopped: str  # 'clear', 'limit' or 'interrupted'
-    limit_needed: float | None  # the time limit that enough rounds would have needed, in seconds
-    seed: int
-    env: Environment = field(hash=False)
-    warnings: tuple[str, ...] = ()  # sentences about what may not be what the reader asks
-    circumstance: str = ""  # a sentence on how it was measured, if that isn't as usual
+    comparison: Measurements  # of which these are the rows
 
     def __getitem__(self, index: int) -> Row:
         return self.rows[index]
@@ -145,6 +130,11 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def processes(self) -> int:
+        """How many fresh processes measured; 0 if the rounds were taken in the reader's."""
+        return len(self.comparison.processes)
 
     @property
     def measured(self) -> list[Row]:
@@ -162,7 +152,7 @@ class Rows:
         verdicts = [
             row.times[metric].verdict
             for row in self.variants
-            for metric in self.metrics
+            for metric in self.comparison.metrics
             if metric in row.times
         ]
         return "undecided" in verdicts
@@ -170,7 +160,7 @@ class Rows:
     @property
     def has_interval(self) -> bool:
         """Are there enough rounds, or processes, for intervals?"""
-        return (self.processes or self.rounds) >= FEWEST
+        return (self.processes or self.comparison.rounds) >= FEWEST
 
     @property
     def baseline(self) -> Row:

@@ -59,7 +59,7 @@ def advice(rows: Rows) -> str:
     recommended = best(rows)
     if recommended is not None:
         return _use(recommended, rows)
-    if rows.busy or rows.baseline.deprecated:
+    if rows.comparison.busy or rows.baseline.deprecated:
         return ""
     undecided = [row for row in choice if _is_undecided(row)]
     if undecided:
@@ -216,5 +216,5 @@ def _stay(choice: list[Row], rows: Rows) -> str:
         baseline=rows.baseline.label,
         label=row.label,
         ratio=row.latency.shown_inverse,
-        margin=percent(rows.margin),
+        margin=percent(rows.comparison.margin),
     )

@@ -16,7 +16,8 @@ def cautions(comparisons: Sequence[Rows]) -> list[str]:
 
 def warnings(comparisons: Sequence[Rows]) -> list[str]:
     """What says that another question was measured, a line each."""
-    return list(dict.fromkeys(f"⚠ {warning}" for rows in comparisons for warning in rows.warnings))
+    found = [warning for rows in comparisons for warning in rows.comparison.warnings]
+    return [f"⚠ {warning}" for warning in dict.fromkeys(found)]
 
 
 def uncertain(comparisons: Sequence[Rows]) -> str:
@@ -27,7 +28,7 @@ def uncertain(comparisons: Sequence[Rows]) -> str:
     """
     if busy := undecided.by_load(comparisons):
         return busy
-    noisy = [rows for rows in comparisons if rows.noisy and rows.is_open]
+    noisy = [rows for rows in comparisons if rows.comparison.noisy and rows.is_open]
     if noisy:
         text = _(
             "⚠ These times are noisy: the baseline differs from itself by up to {floor}. Raise "
@@ -38,6 +39,7 @@ def uncertain(comparisons: Sequence[Rows]) -> str:
                 "⚠ These times are noisy: the baseline differs from itself by up to {floor}. Raise "
                 "{time_limit}, or measure in more processes."
             )
+        floor = percent(max(rows.comparison.noise_floor for rows in noisy))
         options = {"time_limit": option("time_limit"), "processes": option("processes", 6)}
-        return text.format(floor=percent(max(rows.noise_floor for rows in noisy)), **options)
+        return text.format(floor=floor, **options)
     return ""

@@ -21,7 +21,7 @@ BELIEVABLE_SHARE = 0.75  # above which pages cost less in this call than where t
 def remarks(rows: Rows) -> list[str]:
     """All of them, in the order in which they are shown."""
     return [
-        *filter(None, [rows.circumstance]),
+        *filter(None, [rows.comparison.circumstance]),
         *undecided.by_noise_or_few_rounds(rows),
         *marks(rows),
         *compilers(rows),
@@ -40,7 +40,7 @@ def marks(rows: Rows) -> Iterator[str]:
             "{mark}: decided while the machine was busy, which can make a ratio {bound} times too "
             "large or too small."
         )
-        yield text.format(mark=WHILE_BUSY, bound=number(busy_bound(rows.env.threads)))
+        yield text.format(mark=WHILE_BUSY, bound=number(busy_bound(rows.comparison.env.threads)))
     paid = [row.pays_after for row in rows.variants] if rows.cold_start_is_felt else []
     if NEVER in paid:
         yield _("∞: its cold start never pays off, because it isn't faster.")
@@ -53,9 +53,9 @@ def marks(rows: Rows) -> Iterator[str]:
     if 0 < rows.processes < stats.FEWEST:
         text = _("?: not known, because fewer than {n} processes give no interval.")
         yield text.format(n=stats.FEWEST)
-    elif rows.rounds < stats.FEWEST:
+    elif rows.comparison.rounds < stats.FEWEST:
         text = _("?: not known, because fewer than {n} rounds give no interval.")
-        limit = rows.limit_needed
+        limit = rows.comparison.limit_needed
         more = _("Measure again with a {option} of at least {limit}.") if limit else ""
         figures = {"n": stats.FEWEST, "limit": seconds(limit or 0)}
         yield sentences(text, more).format(**figures, option=option("time_limit"))
@@ -91,7 +91,7 @@ def disagreeing(rows: Rows) -> Iterator[str]:
         if row.role != "baseline"
         and any(
             times_disagree(row.times[metric], rows.baseline.times[metric])
-            for metric in rows.metrics
+            for metric in rows.comparison.metrics
             if metric in row.times
         )
     ]

@@ -20,7 +20,7 @@ def held_up(rows: Rows) -> list[Row]:
 
 def by_load(comparisons: Sequence[Rows]) -> str:
     """The sentence on the rows that other programs left undecided, with what helps; or ''."""
-    busy = [rows for rows in comparisons if rows.busy]
+    busy = [rows for rows in comparisons if rows.comparison.busy]
     if not busy:
         return ""
     text = _(
@@ -29,8 +29,8 @@ def by_load(comparisons: Sequence[Rows]) -> str:
     )
     labels = dict.fromkeys(row.name for rows in busy for row in held_up(rows))
     return text.format(
-        n=count(sum(rows.disturbed_rounds for rows in busy)),
-        rounds=count(sum(rows.rounds for rows in busy)),
+        n=count(sum(rows.comparison.disturbed_rounds for rows in busy)),
+        rounds=count(sum(rows.comparison.rounds for rows in busy)),
         labels=names(labels),
         help=_what_helps(busy[0]),
     )
@@ -46,9 +46,9 @@ def by_noise_or_few_rounds(rows: Rows) -> Iterator[str]:
             "Undecided for noise: {labels}. The interval of the ratio contains 1, or comes within "
             "the noise floor of {floor}."
         )
-        yield text.format(labels=labels, floor=percent(rows.noise_floor))
+        yield text.format(labels=labels, floor=percent(rows.comparison.noise_floor))
         return
-    few = rows.processes or rows.rounds
+    few = rows.processes or rows.comparison.rounds
     text = ngettext(
         "Undecided for too few rounds: {labels}. There was {n}, and it takes {fewest}.",
         "Undecided for too few rounds: {labels}. There were {n}, and it takes {fewest}.",
@@ -69,7 +69,7 @@ def _open(rows: Rows) -> list[Row]:
 
 def _what_helps(rows: Rows) -> str:
     """What to do where other programs held variants up."""
-    threads = set(rows.env.threads.values())
+    threads = set(rows.comparison.env.threads.values())
     text = _("Measure again when the machine is quieter.")
     if threads and threads != {1}:
         text = _("Measure with one thread, with {threads}, or when the machine is quieter.")

@@ -47,7 +47,7 @@ class Revealed:
     def _repr_mimebundle_(self, **_options: Any) -> dict[str, Any]:
         named = zip(self.groups, self.comparisons, strict=True)
         summaries = {group.name: summary(rows) for group, rows in named}
-        busy = any(rows.busy for rows in self.comparisons)
+        busy = any(rows.comparison.busy for rows in self.comparisons)
         return {MIME: {"kind": "reveal", "comparisons": summaries, "busy": busy}}
 
 

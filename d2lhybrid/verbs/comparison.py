@@ -86,10 +86,6 @@ class Comparison(Result, Measurements):
     """
 
     processes: "tuple[Comparison, ...]" = ()
-    # Facts by label; their type loads with the first.
-    facts: dict[str, Any] = field(default_factory=dict, hash=False)
-    warnings: tuple[str, ...] = ()
-    circumstance: str = ""
     experiment: MeasuresOn | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -140,12 +136,7 @@ class Comparison(Result, Measurements):
     @cached_property
     def rows(self) -> Rows:
         """Everything that is shown: a row for each variant, and for each that was not run."""
-        return rows_of(
-            self,
-            facts=self.facts,
-            warnings=self.warnings,
-            circumstance=self.circumstance,
-        )
+        return rows_of(self)
 
     @written_as(*CLAIMS, check=misclaimed)
     def claim(

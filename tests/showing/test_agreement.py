@@ -53,7 +53,9 @@ def require_agreement(c):
         assert row.lacks_compiler_start == (bool(row.compiler) and row.compiler_seconds is None)
     require_good_advice(rows, best(rows), page.advice)
     above = [line for line in page.cautions if line not in warnings([rows])]
-    verdicts = {row.times[metric].verdict for row in rows.variants for metric in rows.metrics}
+    verdicts = {
+        row.times[metric].verdict for row in rows.variants for metric in rows.comparison.metrics
+    }
     assert not above or "undecided" in verdicts
     assert pictures.notes([rows]).above == (above[0] if above else "")
     require_explained_ratios(rows, "\n".join(page.remarks))
@@ -68,7 +70,9 @@ def require_good_advice(rows, used, said):
         return
     assert used.latency.verdict == "faster"
     assert used.pays_after not in (None, NEVER)
-    assert "throughput" not in rows.metrics or used.times["throughput"].verdict != "slower"
+    assert (
+        "throughput" not in rows.comparison.metrics or used.times["throughput"].verdict != "slower"
+    )
     is_soon = used.pays_after * used.latency.seconds <= HOUR
     assert is_soon or used.calls_to_pay in said
     assert ("pays off" not in said) or rows.cold_start_is_felt
@@ -80,7 +84,7 @@ def require_explained_ratios(rows, said):
     for row in rows.measured:
         if row.role == "baseline":
             continue
-        for metric in rows.metrics:
+        for metric in rows.comparison.metrics:
             if metric not in row.times or metric not in rows.baseline.times:
                 continue
             times = row.times[metric]
