@@ -41,7 +41,7 @@ _NAMES = {
     "verbs.claims": ("Judgement",),
     "verbs.comparing": ("compare", "measure"),
     "verbs.comparison": ("Comparison",),
-    "verbs.diagnosis": ("doctor",),
+    "verbs.doctor": ("doctor",),
     "verbs.explaining": ("explain", "graph"),
     "verbs.sweeping": ("Sweep", "sweep"),
     "verbs.training": ("training",),

@@ -20,7 +20,7 @@ from .timing import Benchmark as Benchmark, Timer as Timer, synchronize as synch
 from .verbs.claims import Judgement as Judgement
 from .verbs.comparing import compare as compare, measure as measure
 from .verbs.comparison import Comparison as Comparison
-from .verbs.diagnosis import doctor as doctor
+from .verbs.doctor import doctor as doctor
 from .verbs.explaining import explain as explain, graph as graph
 from .verbs.sweeping import Sweep as Sweep, sweep as sweep
 from .verbs.training import training as training

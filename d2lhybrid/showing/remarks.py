@@ -15,7 +15,6 @@ from d2lhybrid.showing.tables import COMPILER_RUNS, ON_DISK, WHILE_BUSY
 from d2lhybrid.showing.verdicts import not_run
 
 NEW_MEMORY_SHARE = 0.1  # of a call's time, above which new memory is spoken of
-BELIEVABLE_SHARE = 0.75  # above which pages cost less in this call than where that was measured
 
 
 def remarks(rows: Rows) -> list[str]:
@@ -142,12 +141,10 @@ def new_memory(rows: Rows) -> Iterator[str]:
         "{label}: up to {share} of its time goes into new memory, which each call gets from the "
         "system ({pages} page faults)."
     )
-    without_share = _("{label}: each call gets new memory from the system ({pages} page faults).")
     for row in rows.measured:
-        share, pages = row.page_fault_share or 0.0, count(round(row.page_faults or 0))
-        if share > BELIEVABLE_SHARE:
-            yield without_share.format(label=row.name, pages=pages)
-        elif share > NEW_MEMORY_SHARE:
+        share = min(1.0, row.page_fault_share or 0.0)
+        if share > NEW_MEMORY_SHARE:
+            pages = count(round(row.page_faults or 0))
             yield text.format(label=row.name, share=percent(share), pages=pages)
 
 

@@ -150,7 +150,7 @@ def test_attributes_of_a_callable_may_have_any_name_of_ours(value):
     assert [one.median for one in c.values()] == pytest.approx([1e-3] * 3)
     assert not any(one.note for one in c.values())
     s = sweep(lambda n: (ways, n), [1], timer=m.clock, progress=False)
-    assert s.labels == list(ways)
+    assert [list(c) for c in s.comparisons] == [list(ways)]
 
 
 def test_an_attribute_that_raises_is_no_hindrance():
