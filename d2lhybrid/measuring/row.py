@@ -173,6 +173,11 @@ class Rows:
         return [row for row in self.measured if row.role == "variant"]
 
     @property
+    def undecided(self) -> list[Row]:
+        """The variants whose verdict on the latency is undecided."""
+        return [row for row in self.variants if row.latency.verdict == "undecided"]
+
+    @property
     def cold_start_is_felt(self) -> bool:
         """Does any cold start last so long that it is worth a column, and is there a variant?"""
         felt = [

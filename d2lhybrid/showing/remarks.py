@@ -10,7 +10,6 @@ from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.measurement import AGREE
 from d2lhybrid.measuring.row import Rows, Times
 from d2lhybrid.measuring.verdict import busy_bound
-from d2lhybrid.showing import undecided
 from d2lhybrid.showing.tables import COMPILER_RUNS, ON_DISK, WHILE_BUSY
 from d2lhybrid.showing.verdicts import not_run
 
@@ -21,7 +20,7 @@ def remarks(rows: Rows) -> list[str]:
     """All of them, in the order in which they are shown."""
     return [
         *filter(None, [rows.comparison.circumstance]),
-        *undecided.by_noise_or_few_rounds(rows),
+        *noise(rows),
         *marks(rows),
         *compilers(rows),
         *disagreeing(rows),
@@ -30,6 +29,17 @@ def remarks(rows: Rows) -> list[str]:
         *notes(rows),
         *not_run(rows),
     ]
+
+
+def noise(rows: Rows) -> Iterator[str]:
+    """Which rows are undecided for noise; ``marks`` says where rounds were too few to tell."""
+    labels = names(row.name for row in rows.undecided if not row.is_busy)
+    if labels and rows.has_interval:
+        text = _(
+            "Undecided for noise: {labels}. The interval of the ratio contains 1, or comes within "
+            "the noise floor of {floor}."
+        )
+        yield text.format(labels=labels, floor=percent(rows.comparison.noise_floor))
 
 
 def marks(rows: Rows) -> Iterator[str]:

@@ -6,8 +6,6 @@ from contextlib import suppress
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
 from d2lhybrid.backends.verb import verb
 from d2lhybrid.core.arguments import Call, name_of, unknown_label
 from d2lhybrid.core.errors import ArgumentError
@@ -162,7 +160,7 @@ def compare(
         baseline=baseline,
         time_limit=options.time_limit(time_limit),
         seed=secrets.randbits(32) if seed is None else options.number("seed", seed),
-        check=bool(check) if isinstance(check, bool | np.bool_) else options.number("check", check),
+        check=check if isinstance(check, bool) else options.number("check", check),
         margin=options.number("margin", margin),
         references=references,
         deprecated=in_role("deprecated", functions),
