@@ -7,6 +7,7 @@ import math
 import statistics
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from d2lhybrid.core.arguments import unknown_label
@@ -98,7 +99,7 @@ class Measurements(Mapping[str, Measurement]):
         turns = [self.baseline_repeat, *(m.times for m in self.measurements)]
         return len({at for samples in turns for at in samples.disturbed})
 
-    @property
+    @cached_property
     def metrics(self) -> tuple[str, ...]:
         """The metrics that add information: 'latency', and others that differ from it."""
         pairs = [(m.median, m.median_of("throughput")) for m in self.measurements]
@@ -106,7 +107,7 @@ class Measurements(Mapping[str, Measurement]):
         says = {"latency": True, "throughput": apart, "device": bool(self.baseline_repeat.device)}
         return tuple(metric for metric in METRICS if says[metric])
 
-    @property
+    @cached_property
     def noise_floor(self) -> float:
         """How far a ratio must be from 1 to count, as a fraction (0.01 is 1%), by latency."""
         return self.floor_of()
@@ -127,7 +128,7 @@ class Measurements(Mapping[str, Measurement]):
         mine, its = self._pair(label, against)
         return mine.is_busy(self.env, its)
 
-    @property
+    @cached_property
     def busy(self) -> bool:
         """Did other programs leave the verdict on some variant undecided?"""
         if not self.others:
