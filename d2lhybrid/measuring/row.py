@@ -173,6 +173,11 @@ class Rows:
         return [row for row in self.measured if row.role == "variant"]
 
     @property
+    def recommended(self) -> Row | None:
+        """The one to use in place of the baseline, if there is one."""
+        return next((row for row in self.rows if row.is_best), None)
+
+    @property
     def undecided(self) -> list[Row]:
         """The variants whose verdict on the latency is undecided."""
         return [row for row in self.variants if row.latency.verdict == "undecided"]

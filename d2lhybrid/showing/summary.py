@@ -13,7 +13,7 @@ def summary(rows: Rows) -> dict[str, Any]:
         "kind": "comparison",
         "baseline": rows.baseline.label,
         "metrics": list(c.metrics),
-        "recommended": next((row.label for row in rows if row.is_best), None),
+        "recommended": rows.recommended.label if rows.recommended else None,
         "rows": [_row_summary(row, rows) for row in rows.measured],
         "not_run": [row.label for row in rows.not_run],
         "processor": c.env.cpu,

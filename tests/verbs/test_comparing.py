@@ -25,7 +25,6 @@ from d2lhybrid.errors import (
     UnknownLabelError,
 )
 from d2lhybrid.measuring import cold_start
-from d2lhybrid.showing.advice import best
 from d2lhybrid.verbs import experiment
 from d2lhybrid.verbs.comparing import compare, measure
 from d2lhybrid.verbs.sweeping import sweep
@@ -292,7 +291,7 @@ def test_references_named_join_those_that_come_marked_and_are_never_advised():
     options = {"timer": m.clock, "progress": False}
     c = compare(ways, references=["copy", "missing"], **options)
     assert c.references == ("C", "copy")
-    assert (c.others, best(c.rows).label) == (["b"], "b")
+    assert (c.others, c.rows.recommended.label) == (["b"], "b")
     assert c.unavailable == {"missing": "no compiler"}
     c = compare(ways, baseline="C", references=["C", "b"], **options)
     assert (c.baseline, c.references) == ("C", ("b",))
@@ -486,5 +485,5 @@ def test_of_what_cannot_be_told_apart_the_first_has_the_star():
         ways = {
             label: m.function(times[label][0], 0.02, times[label][1]) for label in ("a", *order)
         }
-        starred = best(run(m, ways).rows).label
+        starred = run(m, ways).rows.recommended.label
         assert starred == next(label for label in order if label != "d")
