@@ -39,13 +39,15 @@ _NAMES = {
     "measuring.measurement": ("Measurement",),
     "timing": ("Benchmark", "Timer", "synchronize"),
     "verbs.claims": ("Judgement",),
-    "verbs.comparing": ("compare", "measure"),
+    "verbs.comparing": ("compare",),
     "verbs.comparison": ("Comparison",),
     "verbs.doctor": ("doctor",),
     "verbs.explaining": ("explain", "graph"),
+    "verbs.inference": ("variants",),
+    "verbs.measure": ("measure",),
     "verbs.sweeping": ("Sweep", "sweep"),
     "verbs.training": ("training",),
-    "verbs.variants": ("Variants", "variants"),
+    "verbs.variants": ("Variants",),
     "why.rules": ("Reason",),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from d2lhybrid.backends.variant import NOTHING_COMPILED
-from d2lhybrid.core.i18n import count, gettext as _, names, number, sentences
+from d2lhybrid.core.i18n import gettext as _, names, number, sentences
 from d2lhybrid.core.reader import EXPLAIN, IN_FILE, option, typed
 from d2lhybrid.core.table import NEVER, percent, seconds
 from d2lhybrid.measuring import stats
@@ -12,8 +12,6 @@ from d2lhybrid.measuring.row import Rows, Times
 from d2lhybrid.measuring.verdict import busy_bound
 from d2lhybrid.showing.tables import COMPILER_RUNS, ON_DISK, WHILE_BUSY
 from d2lhybrid.showing.verdicts import not_run
-
-NEW_MEMORY_SHARE = 0.1  # of a call's time, above which new memory is spoken of
 
 
 def remarks(rows: Rows) -> list[str]:
@@ -25,7 +23,6 @@ def remarks(rows: Rows) -> list[str]:
         *compilers(rows),
         *disagreeing(rows),
         *slower_in_a_stream(rows),
-        *new_memory(rows),
         *notes(rows),
         *not_run(rows),
     ]
@@ -139,23 +136,6 @@ def slower_in_a_stream(rows: Rows) -> Iterator[str]:
         if row.stream and row.stream.seconds > (1 + AGREE) * row.latency.seconds:
             stream, time = seconds(row.stream.seconds), seconds(row.latency.seconds)
             yield text.format(label=row.name, stream=stream, time=time)
-
-
-def new_memory(rows: Rows) -> Iterator[str]:
-    """Which rows spend more than a tenth of their time on memory that they ask for anew.
-
-    It may be less: what a page costs was measured on memory that no cache holds yet, and where a
-    call reuses its memory, it finds that out of the caches, too.
-    """
-    text = _(
-        "{label}: up to {share} of its time goes into new memory, which each call gets from the "
-        "system ({pages} page faults)."
-    )
-    for row in rows.measured:
-        share = min(1.0, row.page_fault_share or 0.0)
-        if share > NEW_MEMORY_SHARE:
-            pages = count(round(row.page_faults or 0))
-            yield text.format(label=row.name, share=percent(share), pages=pages)
 
 
 def notes(rows: Rows) -> Iterator[str]:

@@ -65,13 +65,9 @@ class Comparison(Result, Measurements):
     every measurement is the median of process i, one-time costs are those of the first, and a
     ratio has one value per process: the median over its rounds.
 
-    `facts` holds, by label, what was observed of the compiled variants.
-
-    `warnings` are sentences about calls that answer another question, such as those of a model in
-    training mode.
-
-    `circumstance` is a sentence on how it was measured, if that isn't as usual, such as with one
-    thread.
+    `facts` holds, by label, what was observed of the compiled variants. `warnings` are sentences
+    about calls that answer another question, such as those of a model in training mode, and
+    `circumstance` is one on how it was measured, if that isn't as usual.
 
     `experiment` can take more rounds for an undecided claim, and keeps the callables and their
     arguments for that. It isn't part of the data: equality, JSON, copies and pickles leave it out.

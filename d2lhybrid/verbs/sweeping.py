@@ -21,7 +21,8 @@ from d2lhybrid.showing.text import sweep_page
 from d2lhybrid.verbs.claims import Judgements, judge
 from d2lhybrid.verbs.comparing import compare
 from d2lhybrid.verbs.comparison import CLAIMS, MIME, Comparison, misclaimed
-from d2lhybrid.verbs.variants import Variants, variants
+from d2lhybrid.verbs.inference import variants
+from d2lhybrid.verbs.variants import Variants
 
 
 @dataclass(frozen=True, repr=False)
