@@ -19,7 +19,7 @@ from d2lhybrid.core.i18n import LANGUAGES, gettext as _, noop as N_, set_languag
 from d2lhybrid.core.output import onto_stderr
 from d2lhybrid.core.reader import in_shell
 from d2lhybrid.verbs.callables import SourceFile
-from d2lhybrid.verbs.comparing import compare
+from d2lhybrid.verbs.compare import compare
 from d2lhybrid.verbs.doctor import doctor
 from d2lhybrid.verbs.explaining import explain
 from d2lhybrid.verbs.source_file import EXAMPLE, EXAMPLE_CODE, example_in

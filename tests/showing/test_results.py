@@ -20,7 +20,7 @@ from d2lhybrid.graphs.program import Program
 from d2lhybrid.measuring.measurement import Measurement, Samples
 from d2lhybrid.measuring.provenance import Environment
 from d2lhybrid.verbs.comparison import Comparison
-from d2lhybrid.verbs.sweeping import Sweep
+from d2lhybrid.verbs.sweep import Sweep
 
 
 def exact(latency, throughput=None, again=None, **fields):

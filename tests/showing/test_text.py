@@ -12,7 +12,7 @@ from d2lhybrid.processes.joined import join
 from d2lhybrid.showing.tables import comparison_table, names_of, narrow_table, sweep_table
 from d2lhybrid.showing.verdicts import signs
 from d2lhybrid.verbs import comparison as results
-from d2lhybrid.verbs.sweeping import Sweep
+from d2lhybrid.verbs.sweep import Sweep
 
 TIMES = {"eager": 1e-3, "compiled": 5e-4, "slow": 2.5e-3, "<twin>": 1e-3}
 UNAVAILABLE = {"graphs": "it rests on CUDA graphs", "native": "Found no compiler. Install one."}

@@ -16,7 +16,7 @@ from d2lhybrid.measuring.claim import Claim
 from d2lhybrid.measuring.measurement import Samples
 from d2lhybrid.processes.joined import join
 from d2lhybrid.verbs import claims
-from d2lhybrid.verbs.comparing import compare
+from d2lhybrid.verbs.compare import compare
 from d2lhybrid.verbs.comparison import Comparison
 
 EDGE = 1 / 1.02  # of what counts as the same time, with the usual margin

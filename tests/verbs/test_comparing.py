@@ -26,9 +26,9 @@ from d2lhybrid.errors import (
 )
 from d2lhybrid.measuring import cold_start
 from d2lhybrid.verbs import experiment
-from d2lhybrid.verbs.comparing import compare
+from d2lhybrid.verbs.compare import compare
 from d2lhybrid.verbs.measure import measure
-from d2lhybrid.verbs.sweeping import sweep
+from d2lhybrid.verbs.sweep import sweep
 from d2lhybrid.verbs.variants import Variants
 
 

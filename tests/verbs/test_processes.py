@@ -28,8 +28,8 @@ from d2lhybrid.errors import (
 )
 from d2lhybrid.measuring import disturbance
 from d2lhybrid.processes.processes import ProcessExperiment
-from d2lhybrid.verbs.comparing import compare
-from d2lhybrid.verbs.sweeping import sweep
+from d2lhybrid.verbs.compare import compare
+from d2lhybrid.verbs.sweep import sweep
 
 SHORT = {"time_limit": 0.2, "progress": False, "seed": 1}
 

@@ -10,10 +10,10 @@ from our_names import OUR_NAMES
 from d2lhybrid import call
 from d2lhybrid.backends.variant import DeferredBuild, Variant, WithCompilerNote
 from d2lhybrid.errors import ArgumentError, UnknownLabelError
-from d2lhybrid.verbs.comparing import compare
+from d2lhybrid.verbs.compare import compare
 from d2lhybrid.verbs.inference import variants
 from d2lhybrid.verbs.measure import measure
-from d2lhybrid.verbs.sweeping import sweep
+from d2lhybrid.verbs.sweep import sweep
 from d2lhybrid.verbs.training import training
 from d2lhybrid.verbs.variants import Variants
 
