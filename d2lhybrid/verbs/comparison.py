@@ -12,7 +12,6 @@ from d2lhybrid.core.usage import written_as
 from d2lhybrid.measuring.measurements import Measurements
 from d2lhybrid.measuring.result import Result
 from d2lhybrid.measuring.row import Rows
-from d2lhybrid.showing.advice import advice
 from d2lhybrid.showing.rows import rows_of
 from d2lhybrid.showing.text import comparison_page
 
@@ -123,11 +122,6 @@ class Comparison(Result, Measurements):
         Claims on it use only the rounds that were taken.
         """
         return replace(self, experiment=None)
-
-    @property
-    def advice(self) -> str:
-        """What to use, by the rules in ``d2lhybrid.showing.advice``."""
-        return advice(self.rows)
 
     @cached_property
     def rows(self) -> Rows:
@@ -241,11 +235,8 @@ class Comparison(Result, Measurements):
     def to_frame(self) -> Any:
         """A pandas data frame with a row per variant; raises MissingPackageError without pandas.
 
-        Times are in seconds per call, and ratios above 1 are faster. `pays_after` is also missing
-        if a cold start never pays off, and `pays_after_with_build` if nothing was
-        built ahead of time. `compilations_per_call` counts the calls after the first.
-        `facts` is a dict of what was counted of a compiled variant, `cause` the kind of a decisive
-        cause, and `before_seconds` what a call spends before compiled code begins.
+        Times are in seconds per call, and ratios above 1 are faster. The columns are the fields of
+        a row in ``summary``, which docs/results-schema.md describes.
         """
         from d2lhybrid.core.toolchain import require
 
@@ -254,7 +245,7 @@ class Comparison(Result, Measurements):
         return frame
 
     def summary(self) -> dict[str, Any]:
-        """What the table shows, as plain data for programs that read notebooks."""
+        """What the table shows, as plain data (docs/results-schema.md)."""
         from d2lhybrid.showing.summary import summary
 
         return summary(self.rows)

@@ -19,6 +19,7 @@ from d2lhybrid.graphs.facts import Facts
 from d2lhybrid.graphs.program import Program
 from d2lhybrid.measuring.measurement import Measurement, Samples
 from d2lhybrid.measuring.provenance import Environment
+from d2lhybrid.showing.advice import advice
 from d2lhybrid.verbs.comparison import Comparison
 from d2lhybrid.verbs.sweep import Sweep
 
@@ -74,7 +75,7 @@ def test_what_is_faster_in_most_rounds_and_not_in_the_median_is_not_used():
     mine = (0.5,) * 11 + (5.0,) * 10 + (10.0,) * 9
     c = with_times(Samples(base), Samples(mine))
     assert (c.verdict("b"), c.break_even("b"), c.rows.recommended) == ("faster", None, None)
-    assert c.advice.startswith("Stay with a for now")
+    assert advice(c.rows).startswith("Stay with a for now")
 
 
 @pytest.mark.parametrize(
@@ -157,7 +158,7 @@ def test_the_advice_follows_its_rules(times, options, used, said):
     c = comparison({"eager": 4e-3, **times}, **options)
     recommended = c.rows.recommended
     assert (recommended and recommended.label) == used
-    assert re.match(said, c.advice)
+    assert re.match(said, advice(c.rows))
 
 
 def test_what_pays_off_a_build_is_said_beside_what_pays_off_a_cold_start():
@@ -173,11 +174,11 @@ def test_what_pays_off_a_build_is_said_beside_what_pays_off_a_cold_start():
         c.break_even("built", with_build=True),
     )
     numbers = table.calls(row.pays_after), table.calls(row.pays_after_with_build)
-    assert c.advice.endswith("after {} calls; {} with its build of 3.00 s.".format(*numbers))
+    assert advice(c.rows).endswith("after {} calls; {} with its build of 3.00 s.".format(*numbers))
     assert "{} ({})".format(*numbers) in str(c)
     assert "(with its build)" in str(c)
     changes = {"built": {"build_seconds": 3.0}}
-    at_once = comparison({"eager": 4e-3, "built": 3e-3}, changes=changes).advice
+    at_once = advice(comparison({"eager": 4e-3, "built": 3e-3}, changes=changes).rows)
     assert re.search(r"first call on; after \d,\d{3} calls with its build of 3.00 s", at_once)
     slower = comparison({"eager": 4e-3, "built": 8e-3}, changes=changes)
     assert slower.rows[1].pays_after_with_build == math.inf

@@ -9,6 +9,7 @@ from by_hand import comparison, sweep
 from d2lhybrid.core.table import Column, Table
 from d2lhybrid.measuring.row import Row, Times
 from d2lhybrid.processes.joined import join
+from d2lhybrid.showing.advice import advice
 from d2lhybrid.showing.tables import comparison_table, names_of, narrow_table, sweep_table
 from d2lhybrid.showing.verdicts import signs
 from d2lhybrid.verbs import comparison as results
@@ -196,7 +197,9 @@ def test_what_a_recording_keeps_has_a_narrow_table():
 def test_few_rounds_decide_nothing():
     few = comparison({"eager": 1e-3, "slow": 1e-1, "quick": 1e-5}, rounds=3)
     assert cells(few, "slow")["verdict"] == cells(few, "quick")["verdict"] == "? undecided"
-    assert few.advice.startswith("Stay with eager for now: it is undecided whether one of slow")
+    assert advice(few.rows).startswith(
+        "Stay with eager for now: it is undecided whether one of slow"
+    )
 
 
 def test_rows_are_computed_once_and_have_those_that_were_not_run_with_their_reason():
