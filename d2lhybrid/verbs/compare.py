@@ -168,10 +168,10 @@ def compare(
     comparison = _run(
         experiment,
         what if isinstance(what, SourceFile) else None,
-        options.number_or_none("processes", processes),
-        options.number_or_none("threads", threads),
-        caches,
-        why,
+        processes=options.number_or_none("processes", processes),
+        threads=options.number_or_none("threads", threads),
+        caches=caches,
+        why=why,
     )
     if why and comparison.stopped != "interrupted":
         with suppress(Exception, KeyboardInterrupt):  # what was measured is there
@@ -182,6 +182,7 @@ def compare(
 def _run(
     experiment: Experiment,
     source: SourceFile | None,
+    *,
     processes: int | None,
     threads: int | None,
     caches: bool,

@@ -56,9 +56,8 @@ class Comparison(Result, Measurements):
     baseline's second turn in that round, which gives the noise floor. `unavailable` says why a
     variant was not measured. `references` are programs to compare with, not to choose from,
     `deprecated` the variants that their makers have deprecated, and `other_runtimes` those that run
-    in a package other than the framework. `stopped` is 'clear', 'limit' or
-    'interrupted'; `limit_needed` is the time limit, in seconds, that six rounds would have needed,
-    or None if there are six.
+    in a package other than the framework. `stopped` is 'clear', 'limit' or 'interrupted';
+    `limit_needed` is the time limit, in seconds, that six rounds would have needed, or None.
 
     `processes` are the comparisons of the fresh processes, if any were asked for. Then sample i of
     every measurement is the median of process i, one-time costs are those of the first, and a
