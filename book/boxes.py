@@ -141,7 +141,7 @@ def _row(recorded: recordings.Row, role: str) -> Row:
 def _comparison(rows: Rows, say: Say) -> Iterator[str]:
     """Its table and what stands around it, without the details."""
     page = comparison_page(rows)
-    table = narrow_table(rows.measured, rows.metrics, rows.cold_start_is_felt)
+    table = narrow_table(rows.measured, rows.comparison.metrics, rows.cold_start_is_felt)
     yield from page.cautions
     yield from _table(table, say)
     below = filter(None, [page.advice, *not_run(rows)])

@@ -18,13 +18,15 @@ from .graphs.graph import Graph as Graph
 from .measuring.measurement import Measurement as Measurement
 from .timing import Benchmark as Benchmark, Timer as Timer, synchronize as synchronize
 from .verbs.claims import Judgement as Judgement
-from .verbs.comparing import compare as compare, measure as measure
+from .verbs.compare import compare as compare
 from .verbs.comparison import Comparison as Comparison
-from .verbs.diagnosis import doctor as doctor
+from .verbs.doctor import doctor as doctor
 from .verbs.explaining import explain as explain, graph as graph
-from .verbs.sweeping import Sweep as Sweep, sweep as sweep
+from .verbs.inference import variants as variants
+from .verbs.measure import measure as measure
+from .verbs.sweep import Sweep as Sweep, sweep as sweep
 from .verbs.training import training as training
-from .verbs.variants import Variants as Variants, variants as variants
+from .verbs.variants import Variants as Variants
 from .why.rules import Reason as Reason
 
 __version__: str

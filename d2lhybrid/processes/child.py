@@ -20,10 +20,9 @@ from typing import IO, Any
 from d2lhybrid.core import errors
 from d2lhybrid.core.errors import D2LHybridError
 from d2lhybrid.processes.dump import unpack
-from d2lhybrid.verbs.callables import callables_of
+from d2lhybrid.verbs.callables import SourceFile, callables_of
 from d2lhybrid.verbs.comparison import Comparison
 from d2lhybrid.verbs.experiment import Experiment
-from d2lhybrid.verbs.source_file import SourceFile
 
 PROGRAM = "from d2lhybrid.processes.child import main; main()"
 FIELD_KINDS = (str, int, float, type(None))  # of the fields of an error that come along

@@ -8,9 +8,9 @@ from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.measuring.cores import with_one_thread
 from d2lhybrid.measuring.provenance import environment
 from d2lhybrid.processes.processes import OneProcessExperiment
+from d2lhybrid.verbs.callables import SourceFile
 from d2lhybrid.verbs.comparison import Comparison
 from d2lhybrid.verbs.experiment import Experiment
-from d2lhybrid.verbs.source_file import SourceFile
 
 
 def run_with_one_thread(experiment: Experiment, source: SourceFile | None, held: int) -> Comparison:

@@ -24,9 +24,9 @@ from d2lhybrid.backends.variant import variant_of
 from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.errors import ArgumentError, D2LHybridError, brief
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.verbs.callables import Callables
+from d2lhybrid.verbs.callables import Callables, SourceFile
 from d2lhybrid.verbs.experiment import Experiment
-from d2lhybrid.verbs.source_file import EXAMPLE_CODE, SourceFile
+from d2lhybrid.verbs.source_file import EXAMPLE_CODE
 
 IN_FILE = f'{EXAMPLE_CODE}\n\ncompare("model.py:example", processes=6)'
 

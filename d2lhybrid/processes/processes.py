@@ -34,9 +34,9 @@ from d2lhybrid.measuring.stats import FEWEST
 from d2lhybrid.processes.child import Heard, Task
 from d2lhybrid.processes.dump import pack
 from d2lhybrid.processes.joined import join
+from d2lhybrid.verbs.callables import SourceFile
 from d2lhybrid.verbs.comparison import Comparison
 from d2lhybrid.verbs.experiment import Experiment, claim_seconds
-from d2lhybrid.verbs.source_file import SourceFile
 
 CLAIM_FACTOR = 3  # times the processes of the comparison, which there are at most for a claim
 LOOK_SECONDS = 1.0  # between two looks at where a process is

@@ -27,7 +27,6 @@ class Group:
     name: str
     baseline: Row
     rows: tuple[Row, ...]
-    rounds: int
     processes: int
     margin: float
     floor: float
@@ -84,7 +83,7 @@ def _require_ratio(name: str, guessed: Any) -> None:
 
 def _group(name: str, rows: Rows, guess: float | None) -> Group:
     variants = tuple(_without_early_pay_off(row, rows) for row in rows.variants)
-    circumstances = rows.rounds, rows.processes, rows.margin, rows.noise_floor
+    circumstances = rows.processes, rows.comparison.margin, rows.comparison.noise_floor
     reasons = {reason.label: str(reason) for reason in reasons_of(rows)}
     return Group(name, rows.baseline, variants, *circumstances, guess, reasons)
 

@@ -12,7 +12,8 @@ from d2lhybrid import backends
 from d2lhybrid.backends.variant import SelfTimed
 from d2lhybrid.measuring.measurement import Measurement
 from d2lhybrid.processes.joined import join
-from d2lhybrid.verbs.comparing import compare, measure
+from d2lhybrid.verbs.compare import compare
+from d2lhybrid.verbs.measure import measure
 
 
 def compared(compiler, functions, **options):
