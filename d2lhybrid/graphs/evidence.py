@@ -106,18 +106,11 @@ def _equal_nodes(nodes: Sequence[Node]) -> dict[str, tuple[str, ...]]:
     return {name: tuple(group) for group in groups.values() for name in group}
 
 
-def count_if_all_run(kind: str, matches: Sequence[Match], evidence: Evidence) -> int:
-    """How many parts of a kind run if all operations run that these may compute, or equal ones."""
-    groups = _groups(matches, evidence)
-    return sum(evidence.lowered[name].count(kind) for group in groups for name in group)
+def parts_needed(kind: str, matches: Sequence[Match], evidence: Evidence) -> tuple[int, int]:
+    """How many parts of a kind the operations need that these may compute, or equal ones.
 
-
-def count_if_merged(kind: str, matches: Sequence[Match], evidence: Evidence) -> int:
-    """How many parts of a kind run if of these operations one of each group of equal ones runs."""
-    groups = _groups(matches, evidence)
-    return sum(evidence.lowered[group[0]].count(kind) for group in groups)
-
-
-def _groups(matches: Sequence[Match], evidence: Evidence) -> set[tuple[str, ...]]:
-    """The groups of equal operations to which the candidates belong."""
-    return {evidence.equals[name] for match in matches for name in match.candidates}
+    First if all of them run, then if of each group of equal ones the first does the work of all.
+    """
+    groups = {evidence.equals[name] for match in matches for name in match.candidates}
+    needs = [[evidence.lowered[name].count(kind) for name in group] for group in groups]
+    return sum(map(sum, needs)), sum(first for first, *_equal in needs)

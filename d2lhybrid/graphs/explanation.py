@@ -5,9 +5,8 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from html import escape
-from threading import Lock
 from traceback import extract_tb
 from typing import Any, Self
 
@@ -49,9 +48,9 @@ class Finding:
 
 
 class Recording:
-    """What was recorded of a call, until somebody looks at its graphs; from then on the graphs.
+    """What was recorded of a call; the graphs are made of it when somebody first looks at them.
 
-    `make` makes them of what was recorded: the Python code of the model does not run again.
+    `make` makes them: the Python code of the model does not run again.
 
     >>> recording = Recording(lambda: ("first", "second"))
     >>> recording.graphs()
@@ -61,24 +60,18 @@ class Recording:
     seconds = 0.0  # that making the graphs takes, about; 0 where it is known to take little
 
     def __init__(self, make: Callable[[], tuple[Graph, ...]]) -> None:
-        self._make: Callable[[], tuple[Graph, ...]] | None = make
-        self._graphs: tuple[Graph, ...] = ()
-        self._lock = Lock()
+        self._make = make
 
     def graphs(self) -> tuple[Graph, ...]:
-        """The graphs, in the order of the call. Of several threads that ask, one makes them."""
-        with self._lock:
-            if self._make is not None:
-                self._graphs = self._make()
-                self._make = None  # and with it all that was recorded
+        """The graphs, in the order of the call."""
         return self._graphs
 
+    @cached_property
+    def _graphs(self) -> tuple[Graph, ...]:
+        return self._make()
+
     def __reduce__(self) -> Any:  # a copy, which may be in another process, holds the graphs
-        return _recording_of, (self.graphs(),)
-
-
-def _recording_of(graphs: tuple[Graph, ...]) -> Recording:
-    return Recording(lambda: graphs)
+        return Recording, (partial(tuple, self.graphs()),)
 
 
 @dataclass(frozen=True, repr=False)

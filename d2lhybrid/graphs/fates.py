@@ -20,18 +20,11 @@ rewritten the compiler computes something else instead (algebraic simplification
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from d2lhybrid.core.i18n import noop as N_
-from d2lhybrid.graphs.evidence import (
-    Evidence,
-    Match,
-    Step,
-    count_if_all_run,
-    count_if_merged,
-    gather,
-)
+from d2lhybrid.graphs.evidence import Evidence, Match, Step, gather, parts_needed
 from d2lhybrid.graphs.stages import Node, Part, Stage
 
 KEPT, FUSED, FOLDED, MERGED = N_("kept"), N_("fused"), N_("folded"), N_("merged")
@@ -113,17 +106,16 @@ def _runs(operation: _Operation, evidence: Evidence) -> str:
     """
     if not operation.kinds or not all(operation.matches.values()):
         return ""
-
-    def are_enough(count_needed: Callable[[str, Sequence[Match], Evidence], int]) -> bool:
-        matches = operation.matches.items()
-        return all(len(parts) >= count_needed(kind, parts, evidence) for kind, parts in matches)
-
-    if are_enough(count_if_all_run):
+    counts = [
+        (len(matches), *parts_needed(kind, matches, evidence))
+        for kind, matches in operation.matches.items()
+    ]
+    if all(run >= needed_by_all for run, needed_by_all, _needed in counts):
         return _kept_or_fused(operation, evidence)
-    if are_enough(count_if_merged):
-        is_survivor = operation.node.name == _survivor(operation)
-        return _kept_or_fused(operation, evidence) if is_survivor else MERGED
-    return ""
+    if any(run < needed_if_merged for run, _needed, needed_if_merged in counts):
+        return ""
+    is_survivor = operation.node.name == _survivor(operation)
+    return _kept_or_fused(operation, evidence) if is_survivor else MERGED
 
 
 def _survivor(operation: _Operation) -> str:
