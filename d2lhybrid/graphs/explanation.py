@@ -218,7 +218,4 @@ def _readable(file: str) -> str:
     is_cell = shell and shell.compile.format_code_name(file)
     if is_cell:
         return _("notebook cell")
-    try:
-        return os.path.relpath(file)
-    except (OSError, ValueError):  # the folder is gone, or on another drive
-        return file
+    return os.path.relpath(file)

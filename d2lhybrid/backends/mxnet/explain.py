@@ -95,26 +95,24 @@ def _watched(model: Any, blocks: Sequence[Any], args: Args, kwargs: Kwargs) -> _
             call.recorded[id(block)] = record(block, given)
 
     hybrid = [block for block in blocks if isinstance(block, gluon.HybridBlock)]
-    with quiet(), private.graphs_kept(hybrid):
-        # A function is never a graph, so that only what is hybridized in it is compiled.
-        if isinstance(model, gluon.Block) and not modules.is_compiled(model):
-            outermost = modules.down_to(model, modules.can_be_graph)
-            private.set_active(filter(modules.can_be_graph, outermost), True)
-        private.forget_graphs(hybrid)
-        before = programs_compiled() or 0
-        with ExitStack() as hooks:
-            for block in blocks:
-                hooks.enter_context(block.register_forward_pre_hook(note))
-            try:
-                _run(model, *args, **kwargs)
-                call.compiled = (programs_compiled() or 0) - before
-            except Exception as error:
-                call.refusal = error
-        if call.refusal:
-            private.set_active(hybrid, False)
+    active = list(filter(private.is_active, hybrid))
+    # A function is never a graph, so that only what is hybridized in it is compiled.
+    if isinstance(model, gluon.Block) and not any(map(modules.is_graph, hybrid)):
+        active += filter(modules.can_be_graph, modules.down_to(model, modules.can_be_graph))
+    before = programs_compiled() or 0
+    with quiet(), private.graphs_anew(hybrid, active), ExitStack() as hooks:
+        for block in blocks:
+            hooks.enter_context(block.register_forward_pre_hook(note))
+        try:
+            _run(model, *args, **kwargs)
+            call.compiled = (programs_compiled() or 0) - before
+        except Exception as error:
+            call.refusal = error
+    if call.refusal:
+        with private.graphs_anew(hybrid, active=()):
             require_runs(name_of(model), partial(_run, model), args, kwargs)
-            for refused in called[-1:]:
-                call.recorded.pop(id(refused), None)
+        for refused in called[-1:]:
+            call.recorded.pop(id(refused), None)
     return call
 
 

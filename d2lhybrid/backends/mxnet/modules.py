@@ -58,13 +58,8 @@ def each_once(blocks: Iterable[Any]) -> list[Any]:
 
 
 def is_hybridized(function: Function) -> bool:
-    """As ``is_compiled``; or did ``hybridize()`` reach a block of which it could make no graph?"""
+    """Does a call reach a graph, or a block of which ``hybridize()`` could make none?"""
     return any(is_graph(block) or private.is_active(block) for block in blocks_in(function))
-
-
-def is_compiled(function: Function) -> bool:
-    """Is it a hybridized block, or does it hold or name one?"""
-    return any(map(is_graph, blocks_in(function)))
 
 
 def place(block: Any) -> Finding:

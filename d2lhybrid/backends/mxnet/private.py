@@ -1,15 +1,17 @@
 """Every private name of MXNet that this folder uses; there will be no release that renames them."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from traceback import walk_stack
 from typing import Any
 
 from mxnet import gluon
 from mxnet.gluon import HybridBlock
+from mxnet.gluon.nn import Activation
 
 from d2lhybrid.backends.copies import copied
+from d2lhybrid.core.arguments import Args
 
 # The attributes in which a block holds its graph, and whether it is called.
 _GRAPH = ("_cached_graph", "_cached_op", "_cached_op_args", "_in_format", "_out_format", "_active")
@@ -38,49 +40,40 @@ def is_active(block: Any) -> bool:
     return getattr(block, "_active", False)
 
 
-def set_active(blocks: Iterable[Any], active: bool) -> None:
-    """Call the graphs of these blocks from now on, or their Python code."""
-    for block in blocks:
-        block._active = active
-
-
 def compiled_graph(block: Any) -> Any:
     """What Gluon has compiled of a block; None if it has compiled nothing."""
     return getattr(block, "_cached_op", None)
 
 
-def forget_graphs(blocks: Iterable[HybridBlock]) -> None:
-    """Let the next call of each block compile its graph anew."""
-    for block in blocks:
-        block._clear_cached_op()
-
-
 @contextmanager
-def graphs_kept(blocks: Iterable[HybridBlock]) -> Iterator[None]:
-    """Give these blocks, after this one, the graphs that they had before it, or none."""
+def graphs_anew(blocks: Collection[HybridBlock], active: Collection[Any]) -> Iterator[None]:
+    """In this block, those of `blocks` that are `active` are called as graphs, compiled anew.
+
+    After it, all have the graphs that they had before it, or none.
+    """
     before = [(block, {name: vars(block)[name] for name in _GRAPH}) for block in blocks]
     try:
+        for block in blocks:
+            block._clear_cached_op()
+            block._active = block in active
         yield
     finally:
         for block, held in before:
             vars(block).update(held)
 
 
-def recorded_graph(block: HybridBlock, given: tuple[Any, ...]) -> tuple[list[Any], Any]:
-    """The symbols that stand for a block's inputs, and the symbol that Gluon records of it."""
+def recorded_graph(block: HybridBlock, given: Args) -> tuple[list[Any], Any, str | None]:
+    """The symbols of a block's inputs, the symbol that Gluon records of it, and the library for it.
+
+    That is the backend that ``hybridize()`` was told, if any.
+    """
     inputs, symbol = block._get_graph(*given)
-    return inputs, symbol
+    return inputs, symbol, block._backend
 
 
-def backend_of(block: HybridBlock) -> Any:
-    """The library that ``hybridize()`` was told; None if it was told none."""
-    return block._backend
-
-
-def activation_of(layer: Any) -> str:
-    """The name of what an ``Activation`` computes, or a Dense layer with one behind it."""
-    activation = getattr(layer, "act", layer)
-    return "" if activation is None else activation._act_type
+def activation_name(activation: Activation) -> str:
+    """What it computes, such as relu."""
+    return str(activation._act_type)
 
 
 def is_random_in_training(block: Any) -> bool:
@@ -91,14 +84,9 @@ def is_random_in_training(block: Any) -> bool:
 # Parameters and their trainer
 
 
-def on_the_cpu(parameter: Any) -> Any:
-    """The array of a parameter, as Gluon saves it."""
-    return parameter._reduce()
-
-
 def parameters_of(trainer: Any) -> list[Any]:
     """Those that a trainer updates."""
-    return trainer._params
+    return list(trainer._params)
 
 
 def copied_trainer(trainer: Any, net: Any) -> Any:

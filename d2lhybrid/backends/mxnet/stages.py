@@ -12,7 +12,7 @@ from mxnet.test_utils import environment
 
 from d2lhybrid.backends.failures import quiet
 from d2lhybrid.backends.mxnet import private
-from d2lhybrid.backends.mxnet.device import is_numpy
+from d2lhybrid.backends.mxnet.device import is_numpy, is_tensor
 from d2lhybrid.core import output
 from d2lhybrid.core.arguments import Args, name_of
 from d2lhybrid.core.i18n import gettext as _
@@ -58,7 +58,7 @@ class RecordedBlock:
     symbol: Any
     arrays: dict[str, Any]
     parameters: Any
-    backend: Any
+    backend: str | None
 
 
 def record(block: Any, given: Args) -> RecordedBlock:
@@ -66,8 +66,9 @@ def record(block: Any, given: Args) -> RecordedBlock:
 
     It calls the first input ``data`` or ``data0``; here it is ``input_0``.
     """
-    inputs, symbol = private.recorded_graph(block, given)
-    arrays = {f"input_{number}": array for number, array in enumerate(arrays_in(given))}
+    inputs, symbol, backend = private.recorded_graph(block, given)
+    given_arrays = [leaf for _path, leaf in leaves(given) if is_tensor(leaf)]
+    arrays = {f"input_{number}": array for number, array in enumerate(given_arrays)}
     used = symbol.list_inputs()
     renamed = {
         one.name: mx.sym.var(name)
@@ -76,13 +77,7 @@ def record(block: Any, given: Args) -> RecordedBlock:
     }
     # A call of a classic symbol copies it; one of the NumPy style would rename Gluon's own inputs.
     symbol = symbol.as_nd_ndarray()(**renamed)
-    backend = private.backend_of(block)
     return RecordedBlock(name_of(block), symbol, arrays, block.collect_params(), backend)
-
-
-def arrays_in(structure: Any) -> list[Any]:
-    """The arrays in nested arguments."""
-    return [leaf for _path, leaf in leaves(structure) if isinstance(leaf, mx.nd.NDArray)]
 
 
 def graphs_of(blocks: Sequence[RecordedBlock]) -> tuple[Graph, ...]:
