@@ -20,15 +20,11 @@ from d2lhybrid.graphs.program import Program, counted
 
 @dataclass(frozen=True)
 class Finding:
-    """One place where the compiler stopped, and why, in the framework's own words.
-
-    `is_limit`: earlier calls have compiled as many programs as the compiler allows.
-    """
+    """One place where the compiler stopped, and why, in the framework's own words."""
 
     reason: str
     file: str = ""
     line: int = 0
-    is_limit: bool = False
 
     @classmethod
     def of(cls, error: Exception, frames: Iterable[tuple[str, int]] | None = None) -> Self:
@@ -85,9 +81,7 @@ class Explanation:
     in Python. ``unsupported``: code that the compiler refuses with an error, and JAX's leaked
     tracers, which raise an error when they are used later. ``notes``: sentences about what the
     numbers don't say, such as why nothing was compiled. ``recording``: what ``graphs()`` makes
-    graphs of; it holds no model, only what was recorded. ``compiled_again``: why a second call with
-    the same arguments compiles a program, as the first one did; None if it compiles none, if
-    nothing compiled was called, or if finding out would change what the user has compiled.
+    graphs of; it holds no model, only what was recorded.
     """
 
     framework: str
@@ -99,7 +93,6 @@ class Explanation:
     unsupported: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
     recording: Recording | None = field(default=None, compare=False)
-    compiled_again: Finding | None = None
 
     def graphs(self) -> tuple[Graph, ...]:
         """The graphs that the call takes, in their order.
@@ -130,9 +123,6 @@ class Explanation:
         rows = [(_("graphs in one call"), count(self.graph_count))]
         if self.compilations:
             rows.insert(0, (_("compilations so far"), count(self.compilations)))
-        if self.compiled_again:
-            by_what = _("by a second call with the same arguments")
-            rows.append((_("compiled again"), f"{by_what}\n{self.compiled_again}"))
         for name, findings in (
             (_("graph breaks"), self.breaks),
             (_("fallbacks to Python"), self.fallbacks),

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from operator import neg
@@ -20,19 +20,16 @@ from d2lhybrid.backends.mxnet.device import semantics
 from d2lhybrid.backends.mxnet.stages import VERSION, RecordedBlock, graphs_of, record
 from d2lhybrid.backends.mxnet.variants import PLAIN_BLOCK
 from d2lhybrid.backends.overhead import least_until
-from d2lhybrid.core.arguments import Args, Function, Kwargs, name_of
+from d2lhybrid.core.arguments import Function, name_of
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.user_code import last_user_frame
 from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
+from d2lhybrid.graphs.facts import WatchedCall
 
 eager_operations = defaults.eager_operations
 hint = defaults.hint
 is_compiled = modules.is_hybridized
-limit_reached = defaults.limit_reached
-switched_off = defaults.switched_off
 Place = tuple[str, int]  # a file and a line of it
-# The attributes in which a block holds its graph.
-_GRAPH = {"_cached_graph", "_cached_op", "_cached_op_args", "_in_format", "_out_format"}
 
 
 @dataclass
@@ -127,9 +124,23 @@ def first_call() -> Iterator[Callable[[], Explanation | None]]:
         yield call.explanation
 
 
-def programs_run(run: Function) -> int:
-    """How many graphs of Gluon run in a call?"""
-    return len(_watch(run).called)
+def watched_call(run: Function) -> WatchedCall:
+    first, second = _watch(run), _watch(run)
+    return WatchedCall(len(second.called), _why_again(first, second))
+
+
+def _why_again(first: Call, second: Call) -> Finding | None:
+    """Why the second of two calls compiles a block, and the line that makes it do so."""
+    if not second.compiled:
+        return None
+    block, place = second.compiled[0]
+    text = _("{block} is compiled again in each call")
+    if any(block is made for made in second.made):
+        text = _("each call creates a new {block}, so its graph is compiled again")
+    for other, line in (*first.cleared, *second.cleared):
+        if other is block:
+            text, place = _("this line removes the graph of {block}, which is compiled again"), line
+    return Finding(text.format(block=name_of(block)), *place)
 
 
 def why_not_compiled(function: Any) -> str:
@@ -161,42 +172,3 @@ def seconds_before(run: Function) -> float | None:
     begun: list[float] = []
     with hooked(mx.nd.CachedOp, "__call__", lambda *_given: begun.append(perf_counter())):
         return least_until(begun, run, mx.nd.waitall)
-
-
-def compiled_again(run: Callable[[], Any]) -> Finding | None:
-    """Why the second of two calls compiles a block, and the line that makes it do so."""
-    first, second = _watch(run), _watch(run)
-    if not second.compiled:
-        return None
-    block, place = second.compiled[0]
-    text = _("{block} is compiled again in each call")
-    if any(block is made for made in second.made):
-        text = _("each call creates a new {block}, so its graph is compiled again")
-    for other, line in (*first.cleared, *second.cleared):
-        if other is block:
-            text, place = _("this line removes the graph of {block}, which is compiled again"), line
-    return Finding(text.format(block=name_of(block)), *place)
-
-
-def apart(_model: Function, _args: Args, _kwargs: Kwargs) -> AbstractContextManager[object]:
-    return graphs_put_back()
-
-
-@contextmanager
-def graphs_put_back() -> Iterator[None]:
-    """Give every block, after this one, the graph that it had before it, or none if it had none."""
-    before: dict[int, tuple[Any, dict[str, Any]]] = {}
-
-    def note(block: Any, *_given: Any) -> None:
-        held = {name: value for name, value in vars(block).items() if name in _GRAPH}
-        before.setdefault(id(block), (block, held))
-
-    try:
-        with (
-            hooked(HybridBlock, "_build_cache", note),
-            hooked(HybridBlock, "_clear_cached_op", note),
-        ):
-            yield
-    finally:
-        for block, held in before.values():
-            vars(block).update(held)
