@@ -118,6 +118,19 @@ def test_plain_blocks_and_functions_are_fallbacks():
         graph(lambda x: x * 2, mx.nd.ones((1,)))
 
 
+def test_a_block_that_the_call_makes_is_compiled_though_nobody_has_its_graph():
+    def making(x):
+        block = mx.gluon.nn.HybridLambda(lambda F, x: x + 1)
+        block.hybridize()
+        return block(x)
+
+    report = explain(making, mx.nd.ones(3))
+    assert (report.graph_count, report.program, report.fallbacks) == (1, None, ())
+    assert "calls compiled code" in report.notes[0]
+    with pytest.raises(ArgumentError, match="explain"):
+        graph(making, mx.nd.ones(3))
+
+
 def test_a_block_that_the_call_does_not_reach_is_no_graph_of_it():
     class Half(mx.gluon.Block):
         def __init__(self):

@@ -44,7 +44,9 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         )
         notes = (text.format(model=name_of(model)),)
     elif not call.refusal:
-        in_python = [_place_of_function(model)]
+        code = getattr(model, "__code__", None)  # only a function of Python's has some
+        place = (code.co_filename, code.co_firstlineno) if code else ("", 0)
+        in_python = [Finding(name_of(model), *place)]
         notes = (nothing_compiled(_("MXNet compiles HybridBlocks, and this is a function")),)
     return Explanation(
         VERSION,
@@ -123,11 +125,3 @@ def _run(model: Any, /, *args: Any, **kwargs: Any) -> Any:
     output = model(*args, **kwargs)
     mx.nd.waitall()
     return output
-
-
-def _place_of_function(function: Any) -> Finding:
-    """Where a function stands, or the code of what is called as one."""
-    called = function if hasattr(function, "__code__") else type(function).__call__
-    code = getattr(called, "__code__", None)  # what is written in C has none
-    place = (code.co_filename, code.co_firstlineno) if code else ("", 0)
-    return Finding(name_of(function), *place)

@@ -11,7 +11,8 @@ from mxnet.gluon import HybridBlock
 from mxnet.gluon.nn import Activation
 
 from d2lhybrid.backends.copies import copied
-from d2lhybrid.core.arguments import Args
+from d2lhybrid.backends.hooks import hooked
+from d2lhybrid.core.arguments import Args, Function
 
 # The attributes in which a block holds its graph, and whether it is called.
 _GRAPH = ("_cached_graph", "_cached_op", "_cached_op_args", "_in_format", "_out_format", "_active")
@@ -60,6 +61,20 @@ def graphs_anew(blocks: Collection[HybridBlock], active: Collection[Any]) -> Ite
     finally:
         for block, held in before:
             vars(block).update(held)
+
+
+@contextmanager
+def graphs_heard(compiled: Function, cleared: Function, called: Function) -> Iterator[None]:
+    """Before Gluon compiles, removes or calls a graph in this thread, say so, with its block.
+
+    What the block is called with follows.
+    """
+    with (
+        hooked(HybridBlock, "_build_cache", compiled),
+        hooked(HybridBlock, "_clear_cached_op", cleared),
+        hooked(HybridBlock, "_call_cached_op", called),
+    ):
+        yield
 
 
 def recorded_graph(block: HybridBlock, given: Args) -> tuple[list[Any], Any, str | None]:
