@@ -25,20 +25,19 @@ class Match:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is known of a stage and of the steps that run.
-
-    ``lowered``: for each operation that is needed, the kinds of operations that it is lowered to.
-    ``equals``: for each node that is needed, all nodes that compute the same, itself included.
-    ``matches``: for each kind the parts that run. ``replaced``: the operations from which parts of
-    a kind come that they were not lowered to.
-    """
+    """What is known of a stage and of the steps that run."""
 
     stage: Stage
     steps: Sequence[Step]
+    # The kinds of operations that only arrange elements.
     layout_ops: frozenset[str]
+    # For each operation that is needed, the kinds of operations that it is lowered to.
     lowered: Mapping[str, tuple[str, ...]]
+    # For each node that is needed, all nodes that compute the same, itself included.
     equals: Mapping[str, tuple[str, ...]]
+    # For each kind the parts that run.
     matches: Mapping[str, Sequence[Match]]
+    # The operations from which parts of a kind come that they were not lowered to.
     replaced: Collection[str]
 
 

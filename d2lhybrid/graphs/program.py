@@ -14,27 +14,25 @@ from d2lhybrid.graphs.graph import Graph
 
 @dataclass(frozen=True)
 class Program:
-    """The graphs of one call, counted.
+    """The graphs of one call, counted."""
 
-    ``recorded``: operations recorded. ``steps``: what runs for them, each a loop that the compiler
-    wrote or a call of a library. ``contractions``: of these steps, those that compute a product of
-    matrices, a convolution or attention. ``fused``: recorded operations that run in one step with
-    others. ``folded``: those that were computed in advance; ``free``: those that only arrange
-    elements, and for which no step runs. ``control_flow``: of the steps, those that are
-    loops or branches; what runs inside them isn't counted, so that nobody knows here what most of
-    the time is spent with. ``contractions_in_loops``: recorded contractions that the compiler wrote
-    as loops, such as a small product of matrices. ``copies``: what runs besides the steps and only
-    copies, such as weights into another memory layout.
-    """
-
+    # Operations recorded, and the steps that run for them, each a loop that the compiler wrote or
+    # a call of a library.
     recorded: int
     steps: int
+    # Of the steps, those that compute a product of matrices, a convolution or attention.
     contractions: int
+    # Recorded operations that run in one step with others, and those computed in advance.
     fused: int
     folded: int
+    # Recorded operations that only arrange elements, and for which no step runs.
     free: int = 0
+    # Of the steps, those that are loops or branches. What runs inside them isn't counted, so it
+    # isn't known here what most of the time is spent with.
     control_flow: int = 0
+    # Recorded contractions that the compiler wrote as loops, such as a small product of matrices.
     contractions_in_loops: int = 0
+    # What runs besides the steps and only copies, such as weights into another memory layout.
     copies: int = 0
 
 

@@ -62,15 +62,13 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
 
 @dataclass
 class _Call:
-    """What was seen of a call.
+    """What was seen of a call."""
 
-    ``recorded``: of each block that was called as a graph, by its id, in the order of the calls.
-    ``in_python``: the blocks that ran as Python code, each time that they did. ``compiled``: how
-    many graphs Gluon compiled. ``refusal``: the error with which it made or ran no graph.
-    """
-
+    # Of each block that was called as a graph, by its id, in the order of the calls.
     recorded: dict[int, RecordedBlock] = field(default_factory=dict)
+    # The blocks that ran as Python code, each time that they did.
     in_python: list[Any] = field(default_factory=list)
+    # How many graphs Gluon compiled, and the error with which it made or ran no graph.
     compiled: int = 0
     refusal: Exception | None = None
 

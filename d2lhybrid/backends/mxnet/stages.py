@@ -48,17 +48,13 @@ CONTROL_FLOW = frozenset({"_foreach", "_while_loop", "_cond"})
 
 @dataclass(frozen=True)
 class RecordedBlock:
-    """What was recorded of a hybrid block, without the block.
-
-    ``symbol``: what it computes. ``arrays``: its inputs, by their names in the symbol.
-    ``parameters``: those of the block, by name. ``backend``: what `hybridize` was told.
-    """
+    """What was recorded of a hybrid block, without the block."""
 
     name: str
-    symbol: Any
-    arrays: dict[str, Any]
-    parameters: Any
-    backend: str | None
+    symbol: Any  # what it computes
+    arrays: dict[str, Any]  # its inputs, by their names in the symbol
+    parameters: Any  # those of the block, by name
+    backend: str | None  # the library that `hybridize` was told
 
 
 def record(block: Any, given: Args) -> RecordedBlock:
