@@ -69,16 +69,13 @@ def _traced_to_stage_before(step: Step, stage: Stage) -> Step:
 
 @dataclass(frozen=True)
 class _Operation:
-    """An operation whose fate is asked for.
-
-    ``kinds``: what it is lowered to. ``equals``: all that compute the same, itself included.
-    ``matches``: for each of these kinds, the parts that may compute it or an equal operation.
-    """
+    """An operation whose fate is asked for."""
 
     node: Node
     has_constant_inputs: bool
-    kinds: frozenset[str]
-    equals: tuple[str, ...]
+    kinds: frozenset[str]  # what it is lowered to
+    equals: tuple[str, ...]  # all that compute the same, itself included
+    # For each of its kinds, the parts that may compute it or an equal operation.
     matches: Mapping[str, Sequence[Match]]
 
     @property
@@ -110,12 +107,12 @@ def _runs(operation: _Operation, evidence: Evidence) -> str:
         (len(matches), *parts_needed(kind, matches, evidence))
         for kind, matches in operation.matches.items()
     ]
-    if all(run >= needed_by_all for run, needed_by_all, _needed in counts):
-        return _kept_or_fused(operation, evidence)
     if any(run < needed_if_merged for run, _needed, needed_if_merged in counts):
         return ""
-    is_survivor = operation.node.name == _survivor(operation)
-    return _kept_or_fused(operation, evidence) if is_survivor else MERGED
+    are_merged = any(run < needed_by_all for run, needed_by_all, _needed in counts)
+    if are_merged and operation.node.name != _survivor(operation):
+        return MERGED
+    return _kept_or_fused(operation, evidence)
 
 
 def _survivor(operation: _Operation) -> str:
