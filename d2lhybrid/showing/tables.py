@@ -103,7 +103,7 @@ def _columns_paid_once(rows: Rows) -> Iterator[Filled]:
 def _cold_start_cell(row: Row) -> str:
     """Its seconds, and a mark if a fresh process, or one with empty caches, would pay more."""
     marks = [ON_DISK] * row.disk_cache_hit + [COMPILER_RUNS] * row.lacks_compiler_start
-    return " ".join([seconds(row.cold_seconds or 0.0), *marks])
+    return " ".join([seconds(row.cold_seconds), *marks])
 
 
 def _shows_build(row: Row) -> bool:

@@ -57,7 +57,7 @@ def variants(
         with_references: add the programs "C" and "NumPy", references to compare with, if the
             model is a chain of dense layers.
         compiler_options: options of the framework's compiler, by name: `dynamic`, `backend` and
-            `mode` of ``torch.compile``, `backend` of MXNet's ``optimize_for``.
+            `mode` of ``torch.compile``, `backend` of MXNet's ``hybridize``.
 
     Returns:
         Variants, a mapping from name to callable that ``compare`` takes; ``.only(...)`` chooses.

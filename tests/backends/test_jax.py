@@ -278,15 +278,15 @@ def test_what_a_function_donates_is_there_after_an_explanation():
     step = jax.jit(lambda x: x + 1, donate_argnums=0)
     step(jnp.ones(3))
     x = jnp.ones(3)
-    assert explain(step, x).compiled_again is None
+    explain(step, x)
     assert x.tolist() == [1, 1, 1]
 
 
 def test_a_first_call_is_left_to_the_user():
     waiting = jax.jit(lambda x: x * 2)
     for model in (waiting, lambda x: waiting(x) + 1):
-        assert explain(model, X).compiled_again is None
-        assert explain(model, X).compilations == 0
+        for _turn in range(2):
+            assert explain(model, X).compilations == 0
 
 
 def test_a_function_that_calls_nnx_jit_with_its_own_module_has_a_graph_and_keeps_the_module():

@@ -57,7 +57,7 @@ class SymbolAndParameters(Format):
             for name, parameter in model.collect_params().items():
                 if name in graph_inputs:
                     kind = "aux" if name in states else "arg"
-                    arrays[f"{kind}:{name}"] = parameter._reduce()
+                    arrays[f"{kind}:{name}"] = parameter.list_data()[0].as_in_context(mx.cpu())
             save_arrays = mx.npx.save if numpy_semantics else mx.nd.save
             save_arrays(str(folder / PARAMS), arrays)
         return {"inputs": tuple(names), "tensors": (*names, *graph.list_outputs())}
