@@ -21,15 +21,11 @@ from d2lhybrid.graphs.program import Program, counted
 
 @dataclass(frozen=True)
 class Finding:
-    """One place where the compiler stopped, and why, in the framework's own words.
-
-    `is_limit`: earlier calls have compiled as many programs as the compiler allows.
-    """
+    """One place where the compiler stopped, and why, in the framework's own words."""
 
     reason: str
     file: str = ""
     line: int = 0
-    is_limit: bool = False
 
     @classmethod
     def of(cls, error: Exception, frames: Iterable[tuple[str, int]] | None = None) -> Self:

@@ -162,7 +162,7 @@ def _limit_reached(code: CodeType, limit: int) -> Finding:
     )
     names = {"setting": "torch._dynamo.config.recompile_limit", "command": "TORCH_LOGS=recompiles"}
     said, place = text.format(limit=limit, **names), (code.co_filename, code.co_firstlineno)
-    return Finding(said, *place, is_limit=True)
+    return Finding(said, *place)
 
 
 def why_no_graph(message: str) -> str:
