@@ -32,8 +32,8 @@ def without(monkeypatch):
 def test_a_framework_that_works():
     found = doctor("torch")
     assert found.ok
-    assert [one.name for one in found.findings] == ["Python", "NumPy", "torch", "C", "C++"]
-    assert "computes on cpu" in found.findings[2].found
+    assert [one.name for one in found.checks] == ["Python", "NumPy", "torch", "C", "C++"]
+    assert "computes on cpu" in found.checks[2].found
     assert str(found).endswith("\n\nEverything that was checked works.")
 
 
@@ -80,7 +80,7 @@ def test_compilers(tmp_path, monkeypatch, without):
     assert not has_compiler()
     (tmp_path / "cc").write_text("#!/bin/sh\necho cc 1.0\necho more")
     (tmp_path / "cc").chmod(0o755)
-    c, cpp = doctor().findings[-2:]
+    c, cpp = doctor().checks[-2:]
     assert (c.found, c.works) == ("cc 1.0", True)
     assert "no-such-compiler), found none. Install one: apt install g++" in cpp.found
     assert cpp.works  # who needs none lacks nothing
@@ -98,5 +98,5 @@ def test_hints_install_from_where_the_package_lies(monkeypatch, tmp_path):
 def test_what_is_on_top_of_a_framework_has_a_line_and_is_no_fault_if_missing(without):
     without("jax")
     found = doctor("jax")
-    assert found.findings[3] == verb.Finding("flax", "not installed: pip install flax")
+    assert found.checks[3] == verb.Check("flax", "not installed: pip install flax")
     assert found.ok
