@@ -4,13 +4,11 @@ A model is a module of Flax NNX, which holds its weights and may change them in 
 function of arrays, such as a module of Equinox, whose weights are constants in the traced program.
 """
 
-import gc
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial, wraps
-from inspect import isfunction
+from functools import wraps
 from types import MethodType
 from typing import Any
 
@@ -20,7 +18,6 @@ from d2lhybrid.backends import callables
 from d2lhybrid.backends.failures import quiet
 from d2lhybrid.backends.jax import private
 from d2lhybrid.core.arguments import Args, Function, Kwargs, name_of
-from d2lhybrid.core.closures import names_in, with_names
 from d2lhybrid.core.user_code import is_users
 
 
@@ -62,10 +59,9 @@ class Pure:
         Those are what the user's own ``jax.jit`` calls static, every flag and every text, and
         Python integers if the code needs their values.
         """
-        kinds = is_integers if self.needs_integers else lambda _value: False
-
         def is_static(value: Any, *keys: int | str) -> bool:
-            is_kind = isinstance(value, (bool, str)) or kinds(value)
+            is_needed = self.needs_integers and is_integers(value)
+            is_kind = isinstance(value, (bool, str)) or is_needed
             return is_kind or not self.static_keys.isdisjoint(keys)
 
         count = len(args)  # a static position may be counted from the end, as a negative number
@@ -150,9 +146,7 @@ def traced(model: Any, args: Args, kwargs: Kwargs) -> Any:
     """
     jit = jit_that_made(model)
     if jit is None:
-        function = traceable(model)
-        with _unharmed(model):
-            return function.fitted(args, kwargs).trace(args, kwargs)
+        return pure(model).fitted(args, kwargs).trace(args, kwargs)
     unwrapped = unjitted(model)
 
     @wraps(unwrapped)  # with its signature, in which JAX looks up static names and positions
@@ -167,61 +161,15 @@ def traced(model: Any, args: Args, kwargs: Kwargs) -> Any:
     return getattr(trace, "traced", trace)  # nnx.jit wraps the trace of jax.jit
 
 
-def traceable(model: Function) -> Pure:
-    """The model as JAX traces it: as ``pure``, and what calls ``nnx.jit`` with its modules."""
-    return _with_modules(model) or pure(model)
+def calls_nnx_jit(model: Any) -> bool:
+    """Does it call what ``nnx.jit`` made of a function, without being a module or compiled itself?
 
-
-def _with_modules(function: Any) -> Pure | None:
-    """A function that calls what ``nnx.jit`` made, with the modules that it names as its weights.
-
-    Inside another trace, ``nnx.jit`` takes only modules that were made there. None for any other.
+    In a trace, ``nnx.jit`` takes no module from around it: it raises, and leaves that module empty.
     """
-    nnx = flax()
-    if nnx is None or not isfunction(function):
-        return None
-    named = callables_in(function)
-    modules = [*filter(is_module, named)]
-    if not modules or not any(jit_that_made(thing) is nnx.jit for thing in named):
-        return None
-    graph, weights = nnx.split(modules)
-
-    def run(weights: Any, /, *args: Any, **kwargs: Any) -> Any:
-        merged = nnx.merge(graph, weights)
-        by_id = {id(module): copy for module, copy in zip(modules, merged, strict=True)}
-        return _with_copies(function, by_id)(*args, **kwargs)
-
-    return Pure(run, weights, name=name_of(function))
-
-
-def _with_copies(function: Any, by_id: dict[int, Any]) -> Any:
-    """The user's function, and those that it calls, with copies of objects by their ``id``."""
-    by_id = {**by_id, id(function): function}  # a function may name itself
-    values = {}
-    for name, named in names_in(function).items():
-        if id(named) in by_id:
-            values[name] = by_id[id(named)]
-        elif isfunction(named) and is_users(named.__code__.co_filename):
-            values[name] = _with_copies(named, by_id)
-    return with_names(function, values)
-
-
-@contextmanager
-def _unharmed(function: Any) -> Iterator[None]:
-    """Put back what modules hold, wherever they are, if the function calls what ``nnx.jit`` made.
-
-    That empties a module that comes from outside of the trace, and raises then.
-    """
-    nnx = flax()
-    calls_nnx_jit = nnx and any(jit_that_made(each) is nnx.jit for each in callables_in(function))
-    nodes = gc.get_objects() if calls_nnx_jit else ()
-    held = [(vars(each), {**vars(each)}) for each in nodes if issubclass(type(each), nnx.Pytree)]
-    try:
-        yield
-    finally:
-        for attributes, before in held:
-            attributes.clear()
-            attributes.update(before)
+    if is_module(model) or is_jitted(model):
+        return False
+    of_functions = (each for each in compiled_in(model) if not is_module(each.__wrapped__))
+    return any(jit_that_made(each) is not jax.jit for each in of_functions)
 
 
 def jit_that_made(function: Any) -> Any:
@@ -269,23 +217,6 @@ def is_jitted(function: Any) -> bool:
 def is_jit(function: Any) -> bool:
     """Is it ``jax.jit`` or ``nnx.jit``?"""
     return function is jax.jit or function is getattr(flax(), "jit", jax.jit)
-
-
-def jitted_behind(model: Any) -> Any:
-    """What ``jax.jit`` or ``nnx.jit`` returned, if the model is a call of it as a whole; or None.
-
-    The model may be a partial of it, a method, or a module whose ``__call__`` it is.
-    """
-    while not is_jitted(model):
-        if isinstance(model, partial):
-            model = model.func
-        elif isinstance(model, MethodType):
-            model = model.__func__
-        elif is_module(model):
-            model = type(model).__call__
-        else:
-            return None
-    return model
 
 
 def compiled_in(model: Any) -> list[Any]:
