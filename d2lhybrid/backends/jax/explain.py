@@ -171,13 +171,6 @@ def calls_into_python(jaxpr: Any) -> Iterator[Finding]:
             yield from calls_into_python(inner)
 
 
-def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
-    """Trace a model once, apart from its own compilations, and compile what was traced."""
-    with kept_attributes(model):
-        jaxpr, error = _traced(model, args, kwargs)
-    return () if error else made(_programs(model, jaxpr))
-
-
 def made(programs: Sequence[tuple[Any, ...]]) -> tuple[Graph, ...]:
     """Graphs of programs: of each its name, its jaxpr and, if it is there, what was compiled."""
     with quiet():

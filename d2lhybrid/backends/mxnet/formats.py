@@ -33,6 +33,7 @@ class SymbolAndParameters(Format):
     def write(self, example: ExampleCall, folder: Path) -> dict[str, Option]:
         """Hand symbols to the block, as hybridizing does; so it stays as it is."""
         mx, model = import_mxnet(), example.model
+        from d2lhybrid.backends.mxnet import private
         from d2lhybrid.backends.mxnet.device import is_numpy, semantics, symbol_like
         from d2lhybrid.backends.mxnet.modules import bind_positional
 
@@ -57,7 +58,7 @@ class SymbolAndParameters(Format):
             for name, parameter in model.collect_params().items():
                 if name in graph_inputs:
                     kind = "aux" if name in states else "arg"
-                    arrays[f"{kind}:{name}"] = parameter._reduce()
+                    arrays[f"{kind}:{name}"] = private.on_the_cpu(parameter)
             save_arrays = mx.npx.save if numpy_semantics else mx.nd.save
             save_arrays(str(folder / PARAMS), arrays)
         return {"inputs": tuple(names), "tensors": (*names, *graph.list_outputs())}

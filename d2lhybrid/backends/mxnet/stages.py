@@ -11,6 +11,7 @@ import mxnet as mx
 from mxnet.test_utils import environment
 
 from d2lhybrid.backends.failures import quiet
+from d2lhybrid.backends.mxnet import private
 from d2lhybrid.backends.mxnet.device import is_numpy
 from d2lhybrid.core import output
 from d2lhybrid.core.arguments import Args, name_of
@@ -65,7 +66,7 @@ def record(block: Any, given: Args) -> RecordedBlock:
 
     It calls the first input ``data`` or ``data0``; here it is ``input_0``.
     """
-    inputs, symbol = block._get_graph(*given)
+    inputs, symbol = private.recorded_graph(block, given)
     arrays = {f"input_{number}": array for number, array in enumerate(arrays_in(given))}
     used = symbol.list_inputs()
     renamed = {
@@ -75,7 +76,8 @@ def record(block: Any, given: Args) -> RecordedBlock:
     }
     # A call of a classic symbol copies it; one of the NumPy style would rename Gluon's own inputs.
     symbol = symbol.as_nd_ndarray()(**renamed)
-    return RecordedBlock(name_of(block), symbol, arrays, block.collect_params(), block._backend)
+    backend = private.backend_of(block)
+    return RecordedBlock(name_of(block), symbol, arrays, block.collect_params(), backend)
 
 
 def arrays_in(structure: Any) -> list[Any]:
@@ -84,10 +86,9 @@ def arrays_in(structure: Any) -> list[Any]:
 
 
 def graphs_of(blocks: Sequence[RecordedBlock]) -> tuple[Graph, ...]:
-    """The graphs of blocks; one that is called several times has one."""
+    """The graph of each block."""
     with quiet():
-        graphs = {id(block): _graph_of(block) for block in blocks}
-    return tuple(graphs[id(block)] for block in blocks)
+        return tuple(map(_graph_of, blocks))
 
 
 def _graph_of(block: RecordedBlock) -> Graph:

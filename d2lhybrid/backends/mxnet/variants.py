@@ -8,6 +8,7 @@ from mxnet.gluon import Block, HybridBlock, SymbolBlock, nn
 
 from d2lhybrid.backends.checks import require_options
 from d2lhybrid.backends.layers import Layer, chain
+from d2lhybrid.backends.mxnet import private
 from d2lhybrid.backends.mxnet.modules import clone_sharing_parameters, keywords_in_order
 from d2lhybrid.backends.variant import DeferredBuild, Variant, VariantsByName
 from d2lhybrid.backends.written import passed, positional
@@ -103,16 +104,16 @@ def dense_layers(net: Any) -> list[Layer] | None:
 def _chain_parts(net: Any) -> Iterator[Layer | str | None]:
     """What ``chain`` takes: of a ``Sequential`` the parts of each block, also if it is nested."""
     if type(net) in (nn.Sequential, nn.HybridSequential):
-        for block in net._children.values():
+        for block in private.children(net):
             yield from _chain_parts(block)
     elif type(net) is nn.Dense and net.weight.dtype in (np.float32, "float32"):
         weight = net.weight.data().asnumpy().T.copy()
         bias = np.zeros(weight.shape[1], np.float32)
         yield Layer(weight, bias if net.bias is None else net.bias.data().asnumpy())
-        yield "" if net.act is None else net.act._act_type
+        yield private.activation_of(net)
     elif type(net) is nn.Dropout:  # which does nothing in inference
         yield ""
     elif type(net) is nn.Activation:
-        yield net._act_type
+        yield private.activation_of(net)
     else:
         yield None

@@ -78,17 +78,6 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     )
 
 
-def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
-    """Trace what a call compiles once, apart from the user's own traces, and run the graphs.
-
-    Compiled by XLA where the function says ``jit_compile=True``, else rewritten by Grappler, which
-    does so only when the graph runs. What that writes to variables is put back.
-    """
-    missing = MissingNames()
-    traces = _traced(model, args, kwargs, missing)
-    return () if isinstance(traces, Exception) else _graphs(traces, missing)
-
-
 @dataclass(frozen=True)
 class _Trace:
     """A trace of a model, or of a compiled function that it calls; it doesn't keep the model.
