@@ -59,6 +59,7 @@ class Pure:
         Those are what the user's own ``jax.jit`` calls static, every flag and every text, and
         Python integers if the code needs their values.
         """
+
         def is_static(value: Any, *keys: int | str) -> bool:
             is_needed = self.needs_integers and is_integers(value)
             is_kind = isinstance(value, (bool, str)) or is_needed
