@@ -126,7 +126,8 @@ def pure(model: Function) -> Pure:
     def run_function(_no_weights: None, /, *args: Any, **kwargs: Any) -> Any:
         return model(*args, **kwargs)
 
-    return Pure(run_function, None, frozenset(private.static_arguments(model)), name)
+    argnums, argnames = private.static_arguments(model)
+    return Pure(run_function, None, frozenset({*argnums, *argnames}), name)
 
 
 def eager(model: Any) -> Any:
@@ -154,9 +155,7 @@ def traced(model: Any, args: Args, kwargs: Kwargs) -> Any:
     def forward(*inputs: Any, **named_inputs: Any) -> Any:
         return unwrapped(*inputs, **named_inputs)
 
-    keys = private.static_arguments(model)
-    argnums = [key for key in keys if isinstance(key, int)]
-    argnames = [key for key in keys if isinstance(key, str)]
+    argnums, argnames = private.static_arguments(model)
     jitted = jit(forward, static_argnums=argnums, static_argnames=argnames)
     trace = jitted.trace(*args, **kwargs)
     return getattr(trace, "traced", trace)  # nnx.jit wraps the trace of jax.jit

@@ -46,13 +46,13 @@ def compilations(model: Any) -> int:
     return int(getattr(model, "jitted_fn", model)._cache_size())
 
 
-def static_arguments(model: Any) -> tuple[int | str, ...]:
-    """The positions and names that a function of ``jax.jit`` or ``nnx.jit`` calls static.
+def static_arguments(model: Any) -> tuple[list[int], list[str]]:
+    """The positions and the names that a function of ``jax.jit`` or ``nnx.jit`` calls static.
 
     Empty if JAX doesn't tell.
     """
     info = _jit_info(model)
-    return (*getattr(info, "static_argnums", ()), *getattr(info, "static_argnames", ()))
+    return [*getattr(info, "static_argnums", ())], [*getattr(info, "static_argnames", ())]
 
 
 def donates(model: Any) -> bool:

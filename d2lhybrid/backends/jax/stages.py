@@ -126,9 +126,10 @@ class _Recorder:
 
         for equation in closed.jaxpr.eqns:
             operands = list(map(value_of, equation.invars))
-            if equation.params.get("differentiated") and equation.params["prevent_cse"]:
-                operands = self._behind_barrier(operands)
-            held = equation.params.get(_HOLDERS.get(equation.primitive.name, ""))
+            holder = _HOLDERS.get(equation.primitive.name, "")
+            # What a checkpoint computes again for a gradient is one step, which merges with none.
+            is_again = equation.params.get("differentiated")
+            held = None if is_again else equation.params.get(holder)
             if held:
                 closed_held = ClosedJaxpr(held, ()) if isinstance(held, Jaxpr) else held
                 results = self.run(closed_held, operands)
@@ -136,11 +137,6 @@ class _Recorder:
                 results = self._step(equation, operands)
             values |= dict(zip(equation.outvars, results, strict=True))
         return list(map(value_of, closed.jaxpr.outvars))
-
-    def _behind_barrier(self, operands: Sequence[_Value]) -> list[_Value]:
-        """The operands of a checkpoint behind a barrier, which JAX puts there for its gradient."""
-        barrier = jax.make_jaxpr(lambda *arrays: jax.lax.optimization_barrier(arrays))
-        return self.run(barrier(*(value for value, _names in operands)), operands)
 
     def _step(self, equation: Any, operands: Sequence[_Value]) -> list[_Value]:
         """Run one equation in the scope of its node."""

@@ -1,5 +1,6 @@
 """A step of training in JAX: eager, compiled, and compiled with what it replaces donated."""
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -66,9 +67,6 @@ def training(
         model, updater = copy()
         return TrainingStep(lambda: run(model, updater), jnp.stack)
 
-    def eager() -> Function:
-        return updating_in_place(step)
-
     def nnx_jit() -> Function:
         return updating_in_place(nnx.jit(step))
 
@@ -89,9 +87,7 @@ def training(
 
         return TrainingStep(update, jnp.stack)
 
-    def jit_donated() -> Function:
-        return jit(donate_argnums=0)
-
+    eager, jit_donated = partial(updating_in_place, step), partial(jit, donate_argnums=0)
     donated_code = _PURE_STEP.format(options=", donate_argnums=0")
     return {
         "eager": Variant(DeferredBuild(eager), _STEP + "y = step(net, optimizer)"),
