@@ -26,7 +26,7 @@ from d2lhybrid.core.arguments import Args, Kwargs, name_of
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.user_code import last_user_frame
-from d2lhybrid.graphs.explanation import Explanation, Finding, MissingNames, Recording
+from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
 from d2lhybrid.graphs.graph import Graph
 from d2lhybrid.graphs.hlo import CONTRACTIONS, CONTROL_FLOW
 from d2lhybrid.graphs.stages import Stage
@@ -41,38 +41,32 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     A program of JAX is always whole, so there are no graph breaks. A model that isn't compiled, but
     calls what is, takes a graph for each of these calls.
     """
-    jitted = compiled_in(model)
-    missing = MissingNames()
-    compilations = missing.ask(lambda: sum(map(private.compilations, jitted)), 0)
-    with kept_attributes(model):  # until it is known what leaks
-        before = _live_tracers()
-        jaxpr, error = _traced(model, args, kwargs)
-        leaks = () if error else _leaks(model, before)
-    notes = missing.notes("JAX")
+    _require_no_nnx_jit_in(model)
     name = name_of(model)
-    report = Explanation(VERSION, name, compilations, graph_count=0, notes=notes)
-    if error:  # which holds the tracers of the call
-        return replace(report, unsupported=(Finding.of(error),))
-    if not leaks:  # else a later call may raise, whatever its types are
-        notes = (_signature(model, jaxpr), *notes)
+    compilations = sum(map(private.compilations, compiled_in(model)))
+    report = Explanation(VERSION, name, compilations, graph_count=0)
+    with kept_attributes(model), quiet():  # until it is known what leaks
+        before = _live_tracers()
+        try:
+            jaxpr = traced(model, args, kwargs).jaxpr
+        except Exception as error:
+            require_runs(name, eager(model), args, kwargs)
+            return replace(report, unsupported=(Finding.of(error),))
+        leaks = _leaks(model, before)
     programs = _programs(model, jaxpr)
     return replace(
         report,
         graph_count=len(programs),
         fallbacks=(*_only_parts(model, jaxpr, programs), *calls_into_python(jaxpr.jaxpr)),
         unsupported=leaks,
-        notes=notes,
+        # After a leak, a later call may raise, whatever its types are.
+        notes=() if leaks else (_signature(model, jaxpr),),
         recording=Recording(partial(made, programs)),
     )
 
 
-def _traced(model: Any, args: Args, kwargs: Kwargs) -> tuple[Any, Exception | None]:
-    """The jaxpr of a model, with its own static arguments where it is compiled; or a refusal.
-
-    Raises:
-        ArgumentError: it calls what ``nnx.jit`` returned, which can't be traced from outside.
-        CallFailedError: it cannot run uncompiled either.
-    """
+def _require_no_nnx_jit_in(model: Any) -> None:
+    """Raise ArgumentError if it calls what ``nnx.jit`` returned, which takes no trace around it."""
     if calls_nnx_jit(model):
         text = _(
             "Expected the module itself, or what {jit} returned with the module as an argument, "
@@ -80,12 +74,6 @@ def _traced(model: Any, args: Args, kwargs: Kwargs) -> tuple[Any, Exception | No
         )
         names = {"jit": "nnx.jit", "example": "explain(fast, net, x)", "model": name_of(model)}
         raise ArgumentError(text.format(**names))
-    with quiet():
-        try:
-            return traced(model, args, kwargs).jaxpr, None
-        except Exception as error:
-            require_runs(name_of(model), eager(model), args, kwargs)
-            return None, error
 
 
 def _live_tracers() -> list[Any]:

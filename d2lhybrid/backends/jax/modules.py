@@ -42,28 +42,20 @@ class Pure:
     """A model as a function of its weights and the arguments; what it changes in itself is lost.
 
     ``run(weights, *args, **kwargs)`` computes; `weights` is None for a function, which has none.
-    `static_keys` are the positions and names of the arguments that the user's own ``jax.jit``
-    calls static. `name` is the model's, for JAX's messages. With `needs_integers`, Python integers
-    are static, too.
+    `name` is the model's, for JAX's messages. `static_keys` are the positions and names of the
+    arguments that are compiled into the program, beside every flag and every text.
     """
 
     run: Callable[..., Any]
     weights: Any = None
-    static_keys: frozenset[int | str] = frozenset()
     name: str = ""
-    needs_integers: bool = False
+    static_keys: frozenset[int | str] = frozenset()
 
     def static(self, args: Args, kwargs: Kwargs) -> tuple[list[int], list[str]]:
-        """The positions and names of the arguments that are compiled into the program.
-
-        Those are what the user's own ``jax.jit`` calls static, every flag and every text, and
-        Python integers if the code needs their values.
-        """
+        """The positions and names of the arguments that are compiled into the program."""
 
         def is_static(value: Any, *keys: int | str) -> bool:
-            is_needed = self.needs_integers and is_integers(value)
-            is_kind = isinstance(value, (bool, str)) or is_needed
-            return is_kind or not self.static_keys.isdisjoint(keys)
+            return isinstance(value, (bool, str)) or not self.static_keys.isdisjoint(keys)
 
         count = len(args)  # a static position may be counted from the end, as a negative number
         argnums = [i for i, value in enumerate(args) if is_static(value, i, i - count)]
@@ -94,10 +86,10 @@ class Pure:
         Code needs the value of an integer for the number of turns of a loop, say, or for a shape.
         JAX has many errors for a lack of it, so it is tried.
         """
-        if not any(map(is_integers, [*args, *kwargs.values()])):
-            return self
-        with_values = replace(self, needs_integers=True)
-        for model in (self, with_values):
+        named: list[tuple[int | str, Any]] = [*enumerate(args), *kwargs.items()]
+        integers = {key for key, value in named if is_integers(value)}
+        with_values = replace(self, static_keys=self.static_keys | integers)
+        for model in (self, with_values) if integers else ():
             with quiet(), suppress(Exception):
                 model.trace(args, kwargs)
                 return model
@@ -121,13 +113,13 @@ def pure(model: Function) -> Pure:
         def run_module(weights: Any, /, *args: Any, **kwargs: Any) -> Any:
             return nnx.merge(graph, weights)(*args, **kwargs)
 
-        return Pure(run_module, weights, name=name)
+        return Pure(run_module, weights, name)
 
     def run_function(_no_weights: None, /, *args: Any, **kwargs: Any) -> Any:
         return model(*args, **kwargs)
 
     argnums, argnames = private.static_arguments(model)
-    return Pure(run_function, None, frozenset({*argnums, *argnames}), name)
+    return Pure(run_function, None, name, frozenset({*argnums, *argnames}))
 
 
 def eager(model: Any) -> Any:

@@ -1,7 +1,7 @@
 """Every private name of JAX and Flax that this folder uses.
 
 Each is looked up when it is needed. If JAX has removed one, its function returns what is said
-beside it. Only ``compilations`` raises, and ``explain`` turns that error into a note.
+beside it.
 """
 
 import logging
@@ -42,8 +42,8 @@ def has_effects() -> bool:
 
 
 def compilations(model: Any) -> int:
-    """How often a function behind ``jax.jit`` or ``nnx.jit`` was compiled so far."""
-    return int(getattr(model, "jitted_fn", model)._cache_size())
+    """How often a function of ``jax.jit`` or ``nnx.jit`` was compiled; 0 if JAX doesn't tell."""
+    return int(getattr(getattr(model, "jitted_fn", model), "_cache_size", int)())
 
 
 def static_arguments(model: Any) -> tuple[list[int], list[str]]:

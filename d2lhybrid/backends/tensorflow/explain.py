@@ -62,7 +62,7 @@ class _Called:
 def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     """Make a call once, in which everything is compiled anew, apart from the user's own traces.
 
-    A model in which nothing is compiled is compiled as a whole. One that runs in Python and calls
+    A model that calls nothing compiled is compiled as a whole. One that runs in Python and calls
     what is compiled takes a graph for each of these calls. A graph of TensorFlow is always whole,
     so there are no graph breaks.
     """
@@ -76,14 +76,18 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     missing = MissingNames()
     try:
         with unchanged(model, args, kwargs), kept_attributes(model), quiet():
-            called = _called(model, args, kwargs, compiled, missing)
+            called = _called(model, args, kwargs, compiled, missing) if compiled else []
+            is_in_python = bool(called) and not is_compiled_itself(model)
+            if not called:
+                whole = tf.function(leaving_attributes(model, model))
+                called = _called(whole, args, kwargs, compiled, missing)
     except Exception as error:
         with eagerly():
             require_runs(name_of(model), model, args, kwargs)
         refused = Finding.of(error, private.rewritten_frames(error))
         return replace(report, unsupported=(refused,), notes=missing.notes("TensorFlow"))
     notes = incomplete = missing.notes("TensorFlow")
-    if compiled and not is_compiled_itself(model):
+    if is_in_python:
         text = _("{model} itself isn't compiled: it runs in Python and calls compiled functions.")
         notes = (text.format(model=label), *notes)
     return replace(
@@ -108,12 +112,9 @@ def name(model: Any) -> str:
 
 
 def _called(
-    model: Any, args: Args, kwargs: Kwargs, compiled: Sequence[Any], missing: MissingNames
+    function: Any, args: Args, kwargs: Kwargs, compiled: Sequence[Any], missing: MissingNames
 ) -> list[_Called]:
-    """The traces that a call takes, in its order; `compiled` is what it may call.
-
-    Without any, the model is compiled as a whole.
-    """
+    """The traces that a call calls, in its order; `compiled` is what the user has compiled."""
     called: list[_Called] = []
     with private.apart(), ExitStack() as stack:
         collection = private.graph_collection()
@@ -131,10 +132,7 @@ def _called(
             called.append(_Called(trace, compiler_ir, made, tuple(trace.variables)))
 
         stack.enter_context(private.noted_traces_called(note))
-        if compiled:
-            model(*args, **kwargs)
-        if not called:
-            tf.function(leaving_attributes(model, model))(*args, **kwargs)
+        function(*args, **kwargs)
     return called
 
 

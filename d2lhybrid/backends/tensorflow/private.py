@@ -1,8 +1,7 @@
 """Every private name of TensorFlow and Keras that this folder uses.
 
-Each is looked up when it is needed. If TensorFlow has removed one, its function raises
-AttributeError or ImportError, which ``explain`` and ``graph`` turn into a note, or returns what is
-said beside it.
+Each is looked up when it is needed. Where TensorFlow may do without one, it is said beside it what
+its function returns then; ``explain`` says it if none collects Grappler's graphs.
 """
 
 from collections.abc import Callable, Iterator
@@ -59,16 +58,14 @@ def graph_collection() -> Iterator[list[Any]]:
 
 
 def autographed(function: Any) -> Any:
-    """The function as AutoGraph rewrites its control flow; as it is if TensorFlow can't do that."""
-    autograph: Any = getattr(getattr(tf, "__internal__", None), "autograph", None)
-    convert = getattr(autograph, "tf_convert", None)
-    return convert(function, autograph.control_status_ctx()) if convert else function
+    """The function as AutoGraph rewrites its control flow."""
+    autograph: Any = tf.__internal__.autograph
+    return autograph.tf_convert(function, autograph.control_status_ctx())
 
 
 def layers(model: Any) -> list[Any]:
-    """The layers in a model of Keras, however deep; if Keras doesn't tell, those at its top."""
-    flatten = getattr(model, "_flatten_layers", None)
-    return list(flatten() if flatten else getattr(model, "layers", ()))
+    """The layers in a model of Keras, however deep; none of anything else."""
+    return list(getattr(model, "_flatten_layers", tuple)())
 
 
 def trace_callbacks() -> list[Callable[[Any], object]] | None:

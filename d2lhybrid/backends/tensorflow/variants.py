@@ -16,7 +16,7 @@ from d2lhybrid.backends.tensorflow.modules import MODULES, eager, require_number
 from d2lhybrid.backends.traces import leaving_attributes
 from d2lhybrid.backends.variant import DeferredBuild, Variant, VariantsByName, WithCompilerNote
 from d2lhybrid.backends.written import passed, positional
-from d2lhybrid.core.arguments import Args, Function, Kwargs
+from d2lhybrid.core.arguments import Args, Kwargs
 from d2lhybrid.core.i18n import noop as N_
 
 # The code of each way by hand, with the arguments, and other options of tf.function.
@@ -56,7 +56,7 @@ def variants(
         reason = N_("a concrete function keeps no Python code: pass what it was made from")
         return {"concrete function": Variant(net, direct), "eager": Variant(reason)}
 
-    def build(as_trace: bool, by_xla: bool) -> Function:
+    def build(as_trace: bool, by_xla: bool) -> Any:
         # A new function each time, because tf.function would take a known one's old trace.
         function = tf.function(leaving_attributes(net, net), jit_compile=by_xla or None)
         if not as_trace and not by_xla:
