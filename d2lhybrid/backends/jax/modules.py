@@ -158,19 +158,18 @@ def calls_nnx_jit(model: Any) -> bool:
 
     In a trace, ``nnx.jit`` takes no module from around it: it raises, and leaves that module empty.
     """
-    if is_module(model) or is_jitted(model):
+    nnx = flax()
+    if nnx is None or is_module(model) or is_jitted(model):
         return False
-    of_functions = (each for each in compiled_in(model) if not is_module(each.__wrapped__))
-    return any(jit_that_made(each) is not jax.jit for each in of_functions)
+    by_nnx = (each for each in compiled_in(model) if jit_that_made(each) is nnx.jit)
+    return not all(is_module(each.__wrapped__) for each in by_nnx)
 
 
 def jit_that_made(function: Any) -> Any:
     """``jax.jit`` or ``nnx.jit`` for what one of them returned; None for anything else."""
     nnx = flax()
-    for jit in (jax.jit, *([nnx.jit] if nnx else [])):
-        if type(function) is type(jit(len)):
-            return jit
-    return None
+    jits = [jax.jit, nnx.jit] if nnx else [jax.jit]
+    return next((jit for jit in jits if type(function) is type(jit(len))), None)
 
 
 def inference(model: Any) -> Any:

@@ -13,7 +13,7 @@ from d2lhybrid.backends.layers import Layer, chain
 from d2lhybrid.backends.mlp import functions
 from d2lhybrid.backends.tensorflow import litert
 from d2lhybrid.backends.tensorflow.modules import MODULES, eager, require_numbers
-from d2lhybrid.backends.traces import leaving_attributes
+from d2lhybrid.backends.traces import kept_attributes, leaving_attributes
 from d2lhybrid.backends.variant import DeferredBuild, Variant, VariantsByName, WithCompilerNote
 from d2lhybrid.backends.written import passed, positional
 from d2lhybrid.core.arguments import Args, Kwargs
@@ -114,7 +114,11 @@ def _predict(net: Any, args: Args, kwargs: Kwargs) -> VariantsByName:
         return {}
 
     def build() -> WithCompilerNote:
-        return WithCompilerNote(partial(net.predict, verbose=0), lambda: _PREDICT_NOTE)
+        twin = object.__new__(type(net))  # has the model's layers, and attributes of its own
+        vars(twin).update(vars(net))
+        with kept_attributes(net):
+            twin.make_predict_function()
+        return WithCompilerNote(partial(twin.predict, verbose=0), lambda: _PREDICT_NOTE)
 
     return {"predict": Variant(DeferredBuild(build), "y = net.predict(x, verbose=0)")}
 
