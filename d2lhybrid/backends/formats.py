@@ -24,21 +24,12 @@ from d2lhybrid.core.pytree import Leaf
 from d2lhybrid.core.treespec import TreeSpec, tree_flatten, with_tensors
 
 if TYPE_CHECKING:
-    from d2lhybrid.backends.protocol import DeviceModule, ModelsModule
+    from d2lhybrid.backends.base import Framework
 
 Option = bool | str | tuple[str, ...]
 Options = Mapping[str, Any]
 HostArrays = Sequence[HostArray]
 DynamicDims = Mapping[str, Mapping[int, str]]  # for each input by name, its axes by theirs
-
-
-class SavingFramework(Protocol):
-    """What a call that is saved needs from its framework, which ``base.Framework`` has."""
-
-    @property
-    def device(self) -> DeviceModule: ...
-    @property
-    def models(self) -> ModelsModule: ...
 
 
 @dataclass
@@ -60,7 +51,7 @@ class ExampleCall:
     """
 
     model: Any
-    framework: SavingFramework
+    framework: Framework
     args: Args
     kwargs: Kwargs
     in_spec: TreeSpec
@@ -75,7 +66,7 @@ class ExampleCall:
 
     @classmethod
     def of(
-        cls, framework: SavingFramework, model: Any, args: Args, kwargs: Kwargs, function: Any
+        cls, framework: Framework, model: Any, args: Args, kwargs: Kwargs, function: Any
     ) -> Self:
         """The example of a call; `function` has the names of the positional arguments.
 
@@ -104,9 +95,7 @@ class ExampleCall:
     def flat(self, *inputs: Any) -> tuple[Any, ...]:
         """Run the model on other tensors in the same places; the tensors of its output."""
         args, kwargs = self.arguments(inputs)
-        output = self.model(*args, **kwargs)
-        is_tensor = self.framework.device.is_tensor
-        _tree, leaves = tree_flatten(output, is_tensor, "output", open_objects=True)
+        _tree, leaves = self._flattened(self.model(*args, **kwargs))
         return tuple(tensor for _path, tensor in leaves)
 
     def infer(self, inputs: Sequence[Any]) -> tuple[TreeSpec, list[str], list[Any]]:
@@ -115,10 +104,12 @@ class ExampleCall:
         Returns the tree of the output, and the names of its tensors beside them.
         """
         args, kwargs = self.arguments(inputs)
-        output = self.framework.models.infer(self.model, args, kwargs)
-        is_tensor = self.framework.device.is_tensor
-        tree, leaves = tree_flatten(output, is_tensor, "output", open_objects=True)
+        tree, leaves = self._flattened(self.framework.models.infer(self.model, args, kwargs))
         return tree, _names(leaves, self.input_names), [tensor for _path, tensor in leaves]
+
+    def _flattened(self, output: Any) -> tuple[TreeSpec, list[Leaf]]:
+        is_tensor = self.framework.device.is_tensor
+        return tree_flatten(output, is_tensor, "output", open_objects=True)
 
     def set_dynamic_dims(self, dynamic: DynamicDims | None, options: Options) -> None:
         """Set the axes that may vary, and the larger inputs.
@@ -186,19 +177,18 @@ class ExampleCall:
     def _require_dims(self, dynamic: DynamicDims, ranks: Sequence[int]) -> None:
         """Raise ArgumentError unless each name in `dynamic` is an input that has these axes."""
         rank_of = dict(zip(self.input_names, ranks, strict=True))
-        named = dynamic.items() if isinstance(dynamic, Mapping) else [("", dynamic)]
-        for name, dims in named:
-            has_dims = isinstance(dims, Mapping) and name in rank_of
-            if has_dims and not dims.keys() - {*range(rank_of[name])}:
-                continue
+        are_fine = isinstance(dynamic, Mapping) and all(
+            name in rank_of and isinstance(dims, Mapping) and dims.keys() <= {*range(rank_of[name])}
+            for name, dims in dynamic.items()
+        )
+        if not are_fine:
             text = _(
                 "Expected axes of the inputs ({names}) as dynamic, such as {example}. "
                 "Received: {received!r}."
             )
             example = f"{{{self.input_names[0]!r}: {{0: 'batch'}}}}"
             names = ", ".join(self.input_names)
-            received = {name: dims} if isinstance(dynamic, Mapping) else dynamic
-            raise ArgumentError(text.format(names=names, example=example, received=received))
+            raise ArgumentError(text.format(names=names, example=example, received=dynamic))
 
 
 def _names(leaves: Sequence[Leaf], taken: Sequence[str] = ()) -> list[str]:

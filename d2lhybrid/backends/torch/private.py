@@ -71,30 +71,21 @@ def compiled_wrapper(model: Any) -> Any:
     return compiled_wrapper(wrapper.__wrapped__) if is_decorator else wrapper
 
 
-def is_decorated(model: Any) -> bool:
-    """Is it a function around what was compiled, such as ``torch.no_grad()`` makes of it?"""
-    if not (isfunction(model) and compiled_wrapper(model)):
-        return False
-    inner = getattr(model, "_torchdynamo_orig_callable", None)
-    return getattr(model, "__wrapped__", inner) is not inner
-
-
 def is_compiled_by_inductor(model: Any) -> bool:
     """Did ``torch.compile`` or ``model.compile()`` get this for Inductor? No if it doesn't tell."""
     try:
-        backend = _backend_of(getattr(model, "_compiled_call_impl", None) or model)
+        backend = backend_of(model)
     except AttributeError:
         return False
     return getattr(backend, "compiler_name", "") == "inductor"
 
 
-def _backend_of(compiled: Any) -> Any:
-    """The backend that ``torch.compile`` was called with; None for what it did not return."""
-    context: Any = getattr(compiled, "dynamo_ctx", None)
-    if isfunction(compiled) and hasattr(compiled, "_torchdynamo_orig_callable"):
-        context = getclosurevars(compiled).nonlocals.get("self")
-    if type(context).__name__ != "OptimizeContext":  # but one that switches TorchDynamo off, say
+def backend_of(model: Any) -> Any:
+    """The backend for which ``torch.compile`` got this; None of what isn't compiled itself."""
+    wrapper = compiled_wrapper(model)
+    if wrapper is None:
         return None
+    context: Any = getclosurevars(wrapper).nonlocals.get("self")
     return torch._dynamo.eval_frame.innermost_backend(context.callback)
 
 
@@ -183,24 +174,16 @@ def without_gradients(run: Function) -> Any:
     return call
 
 
-def scripted(copy: Function) -> Any:
-    """TorchScript of what `copy` makes. It leaves attributes, so each try needs a separate copy.
+def scripted(net: Any) -> Any:
+    """TorchScript of a copy of the user's model, on which it leaves attributes.
 
-    TorchScript keeps one half of a class that it once failed to compile in this process, and then
-    says only that it cannot define the other half again. Once that half is forgotten, TorchScript
-    gives the true reason.
+    Of a class that it once failed to compile in this process it keeps one half, and then says only
+    that it cannot define the other again. So it forgets what it has compiled, which it needs for
+    nothing else.
     """
-    net = copy()
-    try:
-        return torch.jit.script(net)
-    except RuntimeError as error:
-        if "Can't redefine method" not in str(error):
-            raise
     recursive = getattr(torch.jit, "_recursive", None)
-    types = getattr(getattr(recursive, "concrete_type_store", None), "type_store", {})
-    for part in net.modules():
-        types.pop(type(part), None)
-    return torch.jit.script(copy())
+    getattr(getattr(recursive, "concrete_type_store", None), "type_store", {}).clear()
+    return torch.jit.script(net)
 
 
 def wants_gradients(run: Function, error: RuntimeError) -> CallFailedError:

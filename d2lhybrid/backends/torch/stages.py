@@ -79,28 +79,24 @@ def graph_of(version: str, name: str, recorded: Any, inputs: Any) -> Graph:
         layout=plan.layout,
         control_flow=_CONTROL_FLOW,
         contractions_in_loops=0 if contractions else len(in_loops),
-        copy_steps=_copy_steps(stages[-1], plan),
+        copy_steps=_copy_steps(*stages),
     )
 
 
-def _copy_steps(last: Stage, plan: inductor.Plan) -> int:
+def _copy_steps(recorded: Stage, aten: Stage, last: Stage) -> int:
     """How many steps only copy although no recorded operation is a copy: Inductor adds them.
 
     Such a step brings weights, say, into the layout that the next one reads.
     """
-    recorded = {
-        name
-        for name, lowered in plan.lowered_ops.items()
-        if all(kind in _LAYOUT_OPS for op in lowered for kind in _kinds(op.operation))
+    copying = {
+        node.name for node in recorded.operations if _LAYOUT_OPS.issuperset(node.lowered_ops)
     }
-    copies = [step for step in last.operations if {part.kind for part in step.parts} == {"copy"}]
-    noted = {node.name: inductor.origins(node, plan.recorded_id) for node in plan.aten.nodes}
-    asked_for = [
-        step
-        for step in copies
-        if any(not recorded.isdisjoint(noted[name]) for part in step.parts for name in part.origins)
-    ]
-    return len(copies) - len(asked_for)
+    asked_for = {node.name for node in aten.nodes if not copying.isdisjoint(node.origins)}
+    return sum(
+        {part.kind for part in step.parts} == {"copy"}
+        and all(asked_for.isdisjoint(part.origins) for part in step.parts)
+        for step in last.operations
+    )
 
 
 def _kinds(operation: str) -> tuple[str, ...]:

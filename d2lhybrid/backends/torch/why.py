@@ -138,7 +138,7 @@ def apart(_model: Function, _args: Args, _kwargs: Kwargs) -> AbstractContextMana
 
     None of a PyTorch that keeps all programs of a function in one place.
     """
-    if not (private.APART and dynamo.can_compile_parts()):
+    if not private.APART:
         return None
     return dynamo.compiling_with(lambda graph, _inputs: graph.forward)
 
