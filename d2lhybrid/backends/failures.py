@@ -17,6 +17,7 @@ from d2lhybrid.core.usage import described
 
 # What libraries log of a call repeats what the explanation says.
 quiet = partial(silent, logs=logging.ERROR)
+MAX_QUEUED_ERRORS = 10  # that a call which fails may leave in queues
 
 
 def hint(error: Exception) -> str:
@@ -55,14 +56,16 @@ def wrap_call_errors(label: str, args: Args = (), kwargs: Mapping[str, Any] = {}
     """Let what the block raises say which callable it was; errors of our own stay as they are.
 
     A call that fails may have left work in a queue of its framework, whose error would come up in
-    whatever runs next. So all frameworks are waited for.
+    whatever runs next. So all frameworks are waited for until none raises.
     """
     try:
         yield
     except Exception as error:
-        for framework in loaded():
+        for _attempt in range(MAX_QUEUED_ERRORS):
             with suppress(Exception):
-                framework.device.synchronize()
+                for framework in loaded():
+                    framework.device.synchronize()
+                break
         if isinstance(error, D2LHybridError):
             raise
         raise call_error(label, error, args, {**kwargs}) from error

@@ -19,22 +19,6 @@ def is_tracing() -> bool:
     return bool(getattr(torch._C, "_len_torch_dispatch_stack", lambda: True)())
 
 
-def left_alone(function: Function) -> Function:
-    """The function, which TorchDynamo does not compile, nor what it calls.
-
-    ``torch.compiler.disable`` does so, too, but imports TorchDynamo, which takes a second. It takes
-    over where PyTorch has no such names.
-    """
-    try:
-        native = torch._C._dynamo.eval_frame
-        skip = native._FrameAction.SKIP
-        native.set_code_exec_strategy(function.__code__, native._FrameExecStrategy(skip, skip))
-    except AttributeError:
-        disabled: Function = torch.compiler.disable(function)
-        return disabled
-    return function
-
-
 def constant(function: Function) -> Function:
     """The function, whose result TorchDynamo takes as it is: it does not trace how it comes about.
 

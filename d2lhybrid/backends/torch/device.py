@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from d2lhybrid.backends.defaults import device as defaults
-from d2lhybrid.backends.torch.bindings import constant, cuda_context, is_tracing, left_alone
+from d2lhybrid.backends.torch.bindings import constant, cuda_context, is_tracing
 from d2lhybrid.backends.tracing import tracing_text
 from d2lhybrid.core.errors import TracingError
 from d2lhybrid.core.host_array import HostArray, dtype_and_shape
@@ -115,7 +115,6 @@ def _accelerators() -> list[torch.device]:
     return [torch.device(found.type, index) for index in range(count)]
 
 
-@left_alone  # after a graph break, TorchDynamo would look into this function, too
 def used(kind: str = "") -> list[torch.device]:
     """The accelerators of a kind that this process has used, and that may still have work.
 
