@@ -17,16 +17,20 @@ from typing import Any
 
 from d2lhybrid.backends.base import Framework
 
-_records: dict[str, Framework] = {
-    module.name: import_module(f"{__name__}.{module.name}").FRAMEWORK
+_found = [
+    import_module(f"{__name__}.{module.name}").FRAMEWORK
     for module in pkgutil.iter_modules(__path__)
     if module.ispkg and module.name != "defaults"
+]
+# By name, in the order in which readers see them.
+_records: dict[str, Framework] = {
+    framework.name: framework for framework in sorted(_found, key=lambda each: each.order)
 }
 
 
 def known() -> tuple[Framework, ...]:
     """Every framework, imported or not, in the order in which readers see them."""
-    return tuple(sorted(_records.values(), key=lambda framework: framework.order))
+    return tuple(_records.values())
 
 
 @contextmanager

@@ -388,11 +388,6 @@ def function(calls, **options):
     return compiled, (X, 3)
 
 
-def compiled_elsewhere(calls):
-    function(calls)
-    return times, (X, 3)
-
-
 def one_block_of_three(calls):
     compiled, _x = counting(calls)
     return torch.nn.Sequential(Own(), compiled, Own()), (X,)
@@ -402,7 +397,6 @@ LIMITED = [
     (counting, "def forward"),
     (functools.partial(counting, in_place=True), "def forward"),
     (function, "def times"),
-    (compiled_elsewhere, "def times"),
     (one_block_of_three, "def forward"),
 ]
 

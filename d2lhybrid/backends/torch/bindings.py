@@ -9,14 +9,13 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def cuda_context(index: int) -> bool:
-    """Does this process have a context on a CUDA device? Yes where PyTorch does not tell."""
-    has_context = getattr(torch._C, "_cuda_hasPrimaryContext", lambda index: True)
-    return torch.cuda.is_initialized() and bool(has_context(index))
+    """Does this process have a context on a CUDA device?"""
+    return torch.cuda.is_initialized() and bool(torch._C._cuda_hasPrimaryContext(index))
 
 
 def is_tracing() -> bool:
-    """Does this thread trace? Yes where it does not tell, for ``is_compiling`` is one for all."""
-    return bool(getattr(torch._C, "_len_torch_dispatch_stack", lambda: True)())
+    """Does this thread trace? ``is_compiling`` is one for all threads."""
+    return bool(torch._C._len_torch_dispatch_stack())
 
 
 def constant(function: Function) -> Function:

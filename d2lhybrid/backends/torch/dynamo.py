@@ -89,16 +89,11 @@ def compilations(model: Any) -> int:
 
 
 def limits(model: Any) -> list[tuple[CodeType, int]]:
-    """The code of a model of which TorchDynamo compiles no more programs, and the limit.
-
-    What is not compiled itself counts as well: the next to compile it meets the same limit,
-    because the programs belong to the code.
-    """
+    """The code, and the limit, where TorchDynamo compiles no more programs of what is compiled."""
     limit = torch._dynamo.config.recompile_limit
     reached: dict[int, CodeType] = {}
     for inner in callables_in(model):
-        wrapper = compiled_wrapper(inner)
-        if inner is model or wrapper:
+        if wrapper := compiled_wrapper(inner):
             region = getattr(wrapper, "_isolate_recompiles_id", -1)
             codes = [code for code in codes_of(inner) if _program_count(code, region) >= limit]
             reached |= {id(code): code for code in codes}

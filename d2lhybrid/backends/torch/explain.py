@@ -62,21 +62,19 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     if not recorded and not error:
         reasons = [finding.reason for finding in (*breaks, *failures)]
         notes = (nothing_compiled(why_no_graph(reasons[-1] if reasons else "")), *notes)
-    report = Explanation(
+    given_up = [replace(failure, reason=failure.reason.splitlines()[0]) for failure in failures]
+    reached = [_limit_reached(code, limit) for code, limit in limits]
+    return Explanation(
         VERSION,
         name,
         compilations,
         len(recorded),
         tuple(breaks),
+        fallbacks=() if error else (*given_up, *reached),
+        unsupported=(Finding.of(error, dynamo.users_frames(error)),) if error else (),
         notes=notes,
         recording=Recording(partial(made, recorded)),
     )
-    if error:
-        refused = Finding.of(error, dynamo.users_frames(error))
-        return replace(report, unsupported=(refused,))
-    given_up = [replace(failure, reason=failure.reason.splitlines()[0]) for failure in failures]
-    reached = [_limit_reached(code, limit) for code, limit in limits]
-    return replace(report, fallbacks=(*given_up, *reached))
 
 
 def _run(see: Function, model: Any, is_inside: bool, args: Args, kwargs: Kwargs) -> _Seen:

@@ -139,8 +139,7 @@ def start_dynamo() -> None:
 
 def start_disk_cache() -> None:
     """Hash the source of Inductor, which belongs to the key of every program on the disk."""
-    codecache = import_module("torch._inductor.codecache")
-    getattr(codecache, "torch_key", lambda: b"")()
+    import_module("torch._inductor.codecache").torch_key()
 
 
 @contextmanager
@@ -181,8 +180,7 @@ def scripted(net: Any) -> Any:
     that it cannot define the other again. So it forgets what it has compiled, which it needs for
     nothing else.
     """
-    recursive = getattr(torch.jit, "_recursive", None)
-    getattr(getattr(recursive, "concrete_type_store", None), "type_store", {}).clear()
+    torch.jit._recursive.concrete_type_store.type_store.clear()
     return torch.jit.script(net)
 
 
