@@ -2,6 +2,7 @@
 
 import os
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -15,8 +16,10 @@ from d2lhybrid.backends.variant import DeferredBuild
 from d2lhybrid.core.arguments import Function
 from d2lhybrid.core.environment import variable_set
 from d2lhybrid.core.output import silent
+from d2lhybrid.core.toolchain import USUAL_CXX, no_compiler
 
 INDUCTOR = "Inductor"
+no_inductor = partial(no_compiler, "C++", USUAL_CXX)  # Inductor calls that one
 disk_cache_hits = private.disk_cache_hits
 is_imported = private.is_dynamo_imported
 programs_compiled = private.graphs_made

@@ -12,8 +12,7 @@ import torch
 from d2lhybrid.backends.failures import quiet, require_runs
 from d2lhybrid.backends.torch import dynamo
 from d2lhybrid.backends.torch.compiler import compiled
-from d2lhybrid.backends.torch.export import eager
-from d2lhybrid.backends.torch.parts import compiled_in, is_compiled
+from d2lhybrid.backends.torch.parts import compiled_in, eager, is_compiled
 from d2lhybrid.backends.torch.private import compiled_wrapper
 from d2lhybrid.backends.torch.stages import graph_of
 from d2lhybrid.core.arguments import Args, Function, Kwargs, name_of

@@ -45,7 +45,9 @@ class TorchFormat(Format):
     """What PyTorch's formats share."""
 
     def function(self, model: Any) -> Any:
-        model = _programs().eager(model)
+        from d2lhybrid.backends.torch.parts import eager
+
+        model = eager(model)
         return getattr(model, "forward", model)
 
     def options(self, inputs: Sequence[Any]) -> dict[str, Option]:

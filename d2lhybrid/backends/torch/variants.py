@@ -13,8 +13,8 @@ from d2lhybrid.backends.copies import copied
 from d2lhybrid.backends.layers import Layer, chain
 from d2lhybrid.backends.mlp import functions
 from d2lhybrid.backends.torch import ahead, export, private
-from d2lhybrid.backends.torch.compiler import INDUCTOR, compiled
-from d2lhybrid.backends.torch.export import eager, no_inductor
+from d2lhybrid.backends.torch.compiler import INDUCTOR, compiled, no_inductor
+from d2lhybrid.backends.torch.parts import eager
 from d2lhybrid.backends.variant import (
     NOTHING_COMPILED,
     DeferredBuild,
