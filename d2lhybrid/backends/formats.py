@@ -24,12 +24,21 @@ from d2lhybrid.core.pytree import Leaf
 from d2lhybrid.core.treespec import TreeSpec, tree_flatten, with_tensors
 
 if TYPE_CHECKING:
-    from d2lhybrid.backends.base import Framework
+    from d2lhybrid.backends.protocol import DeviceModule, ModelsModule
 
 Option = bool | str | tuple[str, ...]
 Options = Mapping[str, Any]
 HostArrays = Sequence[HostArray]
 DynamicDims = Mapping[str, Mapping[int, str]]  # for each input by name, its axes by theirs
+
+
+class SavingFramework(Protocol):
+    """What a call that is saved needs from its framework, which ``base.Framework`` has."""
+
+    @property
+    def device(self) -> DeviceModule: ...
+    @property
+    def models(self) -> ModelsModule: ...
 
 
 @dataclass
@@ -51,7 +60,7 @@ class ExampleCall:
     """
 
     model: Any
-    framework: Framework
+    framework: SavingFramework
     args: Args
     kwargs: Kwargs
     in_spec: TreeSpec
@@ -66,7 +75,7 @@ class ExampleCall:
 
     @classmethod
     def of(
-        cls, framework: Framework, model: Any, args: Args, kwargs: Kwargs, function: Any
+        cls, framework: SavingFramework, model: Any, args: Args, kwargs: Kwargs, function: Any
     ) -> Self:
         """The example of a call; `function` has the names of the positional arguments.
 
