@@ -47,10 +47,11 @@ def variants(
     names = positional(net, args, kwargs)
     arguments = passed(names, kwargs)
     run = f"with torch.no_grad():\n    y = fast({arguments})"
+    plain = f"with torch.no_grad():\n    y = net({arguments})"
     net = _clone_sharing_parameters(eager(net))
     unfit = _why_not_ahead(net)
     ways = {
-        "eager": _eager(net, len(args) + len(kwargs), run.replace("fast", "net")),
+        "eager": _eager(net, len(args) + len(kwargs), plain),
         **_torchscript(net, unfit, run),
         "torch.compile": _compiled(net, run, options),
     }
