@@ -1,10 +1,10 @@
 """Every private name of PyTorch that this folder uses, behind a small function.
 
 Those that waiting needs stand in ``bindings.py``, those of what TorchDynamo has done in
-``dynamo.py``, those of what Inductor is about to do in ``inductor.py``. They are looked up when
-they are asked for; ``torch`` imports ``torch._dynamo`` and ``torch._inductor`` then. One that a
-version of PyTorch does not have raises AttributeError or ImportError there, which ``explain`` and
-``graph`` turn into a note.
+``dynamo.py``, those of what Inductor is about to do in ``inductor.py``, those of the nodes of a
+graph in ``nodes.py``. They are looked up when they are asked for; ``torch`` imports
+``torch._dynamo`` and ``torch._inductor`` then. One that a version of PyTorch does not have raises
+AttributeError or ImportError there, which ``explain`` and ``graph`` turn into a note.
 """
 
 import re
