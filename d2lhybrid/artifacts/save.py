@@ -21,8 +21,9 @@ from d2lhybrid.artifacts.proof import verify_in_subprocess
 from d2lhybrid.artifacts.store import read, replacing
 from d2lhybrid.artifacts.trusted import add_trusted
 from d2lhybrid.backends.base import Framework
+from d2lhybrid.backends.example import DynamicDims, ExampleCall
 from d2lhybrid.backends.failures import wrap_call_errors
-from d2lhybrid.backends.formats import DynamicDims, ExampleCall, Format, Option, Options
+from d2lhybrid.backends.formats import Format, Option, Options
 from d2lhybrid.backends.outputs import copy_outputs
 from d2lhybrid.backends.owners import framework_of
 from d2lhybrid.backends.verb import verb
