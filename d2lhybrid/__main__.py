@@ -12,7 +12,7 @@ from argparse import SUPPRESS, ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from typing import Any
 
-from d2lhybrid.artifacts.load import verify
+from d2lhybrid.artifacts.verify import verify
 from d2lhybrid.backends import known
 from d2lhybrid.core.errors import D2LHybridError
 from d2lhybrid.core.i18n import LANGUAGES, gettext as _, noop as N_, set_language

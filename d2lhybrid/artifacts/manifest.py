@@ -112,7 +112,7 @@ class Manifest(_Plain, frozen=True):
             raise errors.InputMismatchError(text, expected=self.signature, received=received)
         tensors: list[Any] = []
         for number, (part, value) in enumerate(zip(positional.parts, args, strict=True), 1):
-            tensors += part.flatten_like(value, self._name_of(part, tensors, number))
+            tensors += part.flatten_like(value, _("argument {number}").format(number=number))
         for name, part in zip(by_keyword.keys, by_keyword.parts, strict=True):
             tensors += part.flatten_like(kwargs[str(name)], str(name))
         return tensors
@@ -142,23 +142,11 @@ class Manifest(_Plain, frozen=True):
 
     @property
     def signature(self) -> str:
-        """How the model is called: ``(x, 2.0, mask=·)``, where a dot is a tensor without a name."""
+        """How the model is called: ``(·, 2.0, mask=·)``, where a dot is a tensor."""
         positional, by_keyword = self.in_spec.parts
-        arguments, before = [], 0
-        for part in positional.parts:
-            is_tensor = part.kind == "tensor"
-            arguments.append(self.inputs[before].name if is_tensor else str(part))
-            before += part.count_tensors()
-        arguments += [
-            f"{name}={part}" for name, part in zip(by_keyword.keys, by_keyword.parts, strict=True)
-        ]
+        named = zip(by_keyword.keys, by_keyword.parts, strict=True)
+        arguments = [*map(str, positional.parts), *(f"{name}={part}" for name, part in named)]
         return f"({', '.join(arguments)})"
-
-    def _name_of(self, part: TreeSpec, before: Sequence[Any], number: int) -> str:
-        """What a message calls the argument with that number, behind so many tensors."""
-        if part.kind == "tensor":
-            return self.inputs[len(before)].name
-        return _("argument {number}").format(number=number)
 
     def to_bytes(self) -> bytes:
         """The manifest as it lies on disk, with its own hash."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
@@ -257,7 +257,6 @@ class Format(ABC):
     converts: ClassVar[bool] = False  # does it take tensors of others, such as NumPy's arrays?
     native: ClassVar[NativeProgram | None] = None
     unsupported: ClassVar[tuple[str, ...]] = ()  # dtypes of tensors that it cannot hold
-    parts: ClassVar[Mapping[str, str]] = {}  # of what is no array, by the names of its classes
 
     @abstractmethod
     def write(self, example: ExampleCall, folder: Path) -> dict[str, Option]:
@@ -272,12 +271,8 @@ class Format(ABC):
     def read(self, folder: Path, options: Options) -> Any:
         """The program, as a callable; UnsupportedArtifactError if this machine cannot run it."""
 
-    def native_model(
-        self, folder: Path, options: Options, inputs: HostArrays, cached: Callable[[str], Path]
-    ) -> Path:
-        """What the native program takes for the model.
-
-        If it must be made first, it is kept in the folder that `cached` gives for a key.
+    def native_model(self, folder: Path, options: Options, inputs: HostArrays, cache: Path) -> Path:
+        """What the native program takes for the model; if it must be made, it is kept in `cache`.
 
         Raises:
             UnsupportedArtifactError: It cannot run here.

@@ -53,7 +53,7 @@ def test_wrong_inputs(path):
     good = np.ones((1, 512), "float32")
     for wrong in ([good[:, 1:]], [good.astype("float64")], [np.array([["text"]])]):
         with pytest.raises(
-            errors.InputMismatchError, match=r"float32 \(any, 512\)|holds no numbers"
+            errors.InputMismatchError, match=r"float32 \(any, 512\)"
         ):
             run_native(path, *wrong)
 
@@ -114,7 +114,6 @@ def test_keywords_of_the_model_go_into_call_even_if_an_option_has_the_name(tmp_p
 PRINTED = {  # by a program that writes 1 and 2 as its output called "a b"
     "a stray line": "warming up\na b float32 1 2\n",
     "nothing": "",
-    "half a line": "a b float32 1 2",
     "another name": "a float32 1 2\n",
     "another dtype": "a b float33 1 2\n",
     "other sizes": "a b float32 1 3\n",

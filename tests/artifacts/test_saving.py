@@ -119,15 +119,11 @@ def test_saving_leaves_a_model_as_it_was(as_model, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_progress_shows_the_stages_and_what_will_be_replaced(tmp_path, capsys):
-    net, x = nn.Linear(3, 2), torch.ones(1, 3)
-    today = save(net, tmp_path / "a", x, progress=True).manifest.created[:10]
+def test_progress_shows_the_stages(tmp_path, capsys):
+    save(nn.Linear(3, 2), tmp_path / "a", torch.ones(1, 3), progress=True)
     shown = capsys.readouterr().err
     assert "exporting as torch.export" in shown
     assert "checking in a fresh process" in shown
-    assert "replace" not in shown
-    save(net, tmp_path / "a", x, progress=True)
-    assert f"replace the artifact saved on {today}" in capsys.readouterr().err
 
 
 Kind = Enum("Kind", "A")
@@ -189,7 +185,6 @@ class Own(nn.Module):
         return x * 2
 
 
-JAX_SHARES = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}  # what else it takes of a GPU: 3/4
 ENDS = {  # of the process that verifies: its status, and how often it is started
     "it is the same": (0, 1),
     "it differs": (proof.DIFFERENT, 1),
@@ -201,7 +196,6 @@ ENDS = {  # of the process that verifies: its status, and how often it is starte
 @pytest.mark.parametrize("case", ENDS)
 def test_a_second_proof_where_an_import_may_help(tmp_path, monkeypatch, case):
     monkeypatch.setattr(saving, "verify_in_subprocess", VERIFY_IN_SUBPROCESS)
-    monkeypatch.delenv(*JAX_SHARES, raising=False)  # which an import of JAX has set here
     status, times = ENDS[case]
     failing = isinstance(status, Exception)
     done = Mock(returncode=status)
@@ -210,7 +204,6 @@ def test_a_second_proof_where_an_import_may_help(tmp_path, monkeypatch, case):
     with nullcontext() if status == 0 else pytest.raises(SaveError):
         save(Own(), tmp_path / "a", torch.ones(1, 3))
     assert ran.call_count == times
-    assert JAX_SHARES.items() <= ran.call_args.kwargs["env"].items()
 
 
 def test_a_process_that_a_signal_ends_is_said_by_its_name(tmp_path, monkeypatch):
@@ -248,7 +241,6 @@ REFUSED = {
     "size from data": (lambda x: x if int(x.sum()) < 2 else x[: int(x[0, 0])], "doesn't accept"),
     "infinite": (lambda x: (x, float("inf")), "Expected a finite number as"),
     "no tensor": (lambda x: 3, "but it returns none"),
-    "no Unicode": (lambda x: (x, "\ud800"), "JSON can hold"),
 }
 
 

@@ -84,7 +84,7 @@ def test_while_an_artifact_is_read_or_run(copied, monkeypatch):
         for verb in (load, verify):
             with pytest.raises(KeyboardInterrupt):
                 verb(path)
-    assert formats._ONLY_WEIGHTS not in os.environ
+    assert "TORCH_FORCE_WEIGHTS_ONLY_LOAD" not in os.environ
     with monkeypatch.context() as patched:
         patched.setattr(formats.Exported, "read", lambda *_given: interrupted)
         with pytest.raises(KeyboardInterrupt):
@@ -145,7 +145,7 @@ def test_while_another_process_proves_a_save(tmp_path, monkeypatch):
     before = read(tmp_path / "art" / "a").digest
     code = (
         "import pathlib, subprocess, sys\n"
-        "if 'model.differences' in ' '.join(sys.orig_argv):\n"
+        "if 'model.difference()' in ' '.join(sys.orig_argv):\n"
         f"    sleeping = subprocess.Popen(['sleep', '{NAP}'])\n"
         f"    pathlib.Path({str(tmp_path / 'started')!r}).touch()\n"
         "    sleeping.wait()\n"

@@ -4,7 +4,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from d2lhybrid.backends.formats import ExampleCall, Format, Option, Options
 from d2lhybrid.core.i18n import noop as N_
@@ -26,7 +26,6 @@ class Exported(Format):
         "weeks older; others may refuse it."
     )
     converts = True
-    parts: ClassVar = {"PRNGKeyArray": "jax.random.key_data"}
 
     def write(self, example: ExampleCall, folder: Path) -> dict[str, Option]:
         import jax

@@ -4,7 +4,7 @@ import gc
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from d2lhybrid.backends.formats import ExampleCall, Format, NativeProgram, Option, Options
 from d2lhybrid.core.i18n import noop as N_
@@ -24,7 +24,6 @@ class SavedModel(Format):
         "-l:libtensorflow_framework.so.2",
         "saved_model",
     )  # fmt: skip
-    parts: ClassVar = {"RaggedTensor": "values, row_splits", "SparseTensor": "indices, values"}
 
     def write(self, example: ExampleCall, folder: Path) -> dict[str, Option]:
         import tensorflow as tf

@@ -5,8 +5,7 @@ import logging
 import platform
 import re
 import sys
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,6 @@ from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.core.output import silent
 from d2lhybrid.core.toolchain import require
 
-_ONLY_WEIGHTS, _SWITCHING = "TORCH_FORCE_WEIGHTS_ONLY_LOAD", threading.RLock()
 # A compiled package asks for libtorch when it is opened, and finds it only if the program has it
 # already: so the linker must not drop it, although the program calls nothing in it.
 _KEEP = "" if sys.platform == "darwin" else "-Wl,--no-as-needed "
@@ -78,13 +76,10 @@ class Exported(TorchFormat):
         """Read with torch's own switch against unpickling, which it does by default."""
         import torch
 
-        # One thread must not undo the other's.
-        with _SWITCHING, variable_set(_ONLY_WEIGHTS), silent(logs=logging.WARNING):
+        with variable_set("TORCH_FORCE_WEIGHTS_ONLY_LOAD"), silent(logs=logging.WARNING):
             return torch.export.load(folder / "model.pt2")
 
-    def native_model(
-        self, folder: Path, options: Options, inputs: HostArrays, cached: Callable[[str], Path]
-    ) -> Path:
+    def native_model(self, folder: Path, options: Options, inputs: HostArrays, cache: Path) -> Path:
         """The program compiled by AOTInductor, which is kept in the cache."""
         _require_cpu(options)
         torch = require("torch", "torch")
@@ -92,7 +87,8 @@ class Exported(TorchFormat):
 
         digest = hashlib.sha256((folder / "model.pt2").read_bytes())
         digest.update(repr((torch.__version__, processor())).encode())
-        compiled = cached(digest.hexdigest()[:24])
+        compiled = cache / "compiled" / digest.hexdigest()[:24]
+        compiled.mkdir(parents=True, exist_ok=True)
         if not (compiled / "model.pt2").exists():
             program = self._program(folder)
             program.example_inputs = (tuple(from_host(raw, options) for raw in inputs), {})
@@ -130,9 +126,7 @@ class AOTInductor(TorchFormat):
         # It looks at no strides, and was compiled for contiguous tensors.
         return lambda *inputs: package(*(x.resolve_neg().contiguous() for x in inputs))
 
-    def native_model(
-        self, folder: Path, options: Options, inputs: HostArrays, cached: Callable[[str], Path]
-    ) -> Path:
+    def native_model(self, folder: Path, options: Options, inputs: HostArrays, cache: Path) -> Path:
         _require_cpu(options)
         require_processor(options)
         return folder / "model.pt2"
