@@ -11,7 +11,8 @@ import numpy as np
 from numpy.lib.format import read_array
 
 from d2lhybrid.artifacts.manifest import Dtype, TensorSpec
-from d2lhybrid.backends.formats import DynamicDims, ExampleCall, Options
+from d2lhybrid.backends.example_call import DynamicDims, ExampleCall
+from d2lhybrid.backends.formats import Options
 from d2lhybrid.backends.outputs import copy_outputs
 from d2lhybrid.core import errors
 from d2lhybrid.core.compare_outputs import mismatch

@@ -11,7 +11,6 @@ from d2lhybrid.backends.forks import require_threads
 from d2lhybrid.backends.outputs import to_host
 from d2lhybrid.backends.verb import verb
 from d2lhybrid.core import errors
-from d2lhybrid.core.arguments import BoundToProcess
 from d2lhybrid.core.compare_outputs import mismatch
 from d2lhybrid.core.host_array import dtype_and_shape
 from d2lhybrid.core.i18n import gettext as _
@@ -19,7 +18,7 @@ from d2lhybrid.core.pytree import leaves
 from d2lhybrid.core.toolchain import missing
 
 
-class LoadedModel(BoundToProcess):
+class LoadedModel:
     """A model from an artifact; calling it checks the inputs first.
 
     Attributes:

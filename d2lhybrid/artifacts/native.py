@@ -97,8 +97,10 @@ def run_native(
     stored.require_intact()
     with stored.off_import_path(stored.require_allowed(trust)):
         inputs = _inputs(stored, called.args, called.kwargs)
-        tensors = (*stored.manifest.inputs, *stored.manifest.outputs)
-        names = stored.manifest.options.get("tensors", tuple(spec.name for spec in tensors))
+        names = stored.manifest.options.get("tensors")
+        if not isinstance(names, tuple):
+            specs = (*stored.manifest.inputs, *stored.manifest.outputs)
+            names = tuple(spec.name for spec in specs)
         with stored.explain_refusals():
             model = stored.format.native_model(
                 stored.root, stored.manifest.options, inputs, _cache()

@@ -20,8 +20,9 @@ from d2lhybrid.artifacts.proof import verify_in_subprocess
 from d2lhybrid.artifacts.store import read, replacing
 from d2lhybrid.artifacts.trusted import add_trusted
 from d2lhybrid.backends.base import Framework
+from d2lhybrid.backends.example_call import DynamicDims, ExampleCall
 from d2lhybrid.backends.failures import wrap_call_errors
-from d2lhybrid.backends.formats import DynamicDims, ExampleCall, Format, Option
+from d2lhybrid.backends.formats import Format, Option
 from d2lhybrid.backends.owners import framework_of
 from d2lhybrid.backends.verb import verb
 from d2lhybrid.core.arguments import Call, name_of

@@ -1,6 +1,6 @@
 """The structures of tensors that models take and return.
 
-Tuples, lists, deques, mappings, dataclasses and classes of attrs are opened, nested as they come.
+Tuples, lists, deques, mappings and dataclasses are opened, nested as they come.
 ``torch.utils._pytree`` and optree open a class only after it was registered, so neither opens any
 dataclass or mapping. How such a structure is saved stands in ``treespec``.
 """
@@ -53,15 +53,10 @@ def children(value: Any) -> dict[Any, Any] | None:
         return {key: value[key] for key in value}
     if isinstance(value, (list, tuple, deque)):
         return dict(enumerate(value))
-    cls = type(value)
-    if hasattr(cls, "__attrs_attrs__"):
-        fields = cls.__attrs_attrs__
-    elif dataclasses.is_dataclass(cls):
-        fields = dataclasses.fields(cls)
-    else:
+    if isinstance(value, type) or not dataclasses.is_dataclass(value):
         return None
-    named = [field.name for field in fields if hasattr(value, field.name)]  # one may not be set yet
-    return {name: getattr(value, name) for name in named}
+    names = [field.name for field in dataclasses.fields(value)]
+    return {name: getattr(value, name) for name in names if hasattr(value, name)}  # if it is set
 
 
 def tensors_in_attributes(

@@ -70,7 +70,10 @@ CALLS = {  # what is passed to save, and what the message has to name
     "no callable": (lambda f, x: save(None, "path", x), "cannot be called"),
     "a class": (lambda f, x: save(Recorded, "path", x), "is a class"),
     "an unknown format": (lambda f, x: save(f, "path", x, format="onx"), "Write 'onnx'"),
-    "axes without a name": (lambda f, x: save(f, "path", x, dynamic=True), "as dynamic, such as"),
+    "axes without a name": (
+        lambda f, x: save(f, "path", x, dynamic={"x": 0}),
+        "as dynamic, such as",
+    ),
     "no parent": (lambda f, x: save(f, "no/such/path", x), "no/such' .* create it first"),
     "not finite": (lambda f, x: save(f, "path", x, float("inf")), "finite number as .*tensor"),
     "complex": (lambda f, x: save(f, "path", x + 1j), "x, which is complex64. Save a function"),

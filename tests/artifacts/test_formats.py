@@ -14,7 +14,6 @@ from fuzz_views import outcomes
 
 from d2lhybrid import backends, inspect, load, run_native, save, verify
 from d2lhybrid.artifacts import proof
-from d2lhybrid.artifacts.formats import format_of
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.backends.torch import formats
 from d2lhybrid.core import errors
@@ -29,7 +28,7 @@ def test_eager_reloaded_native(saved, framework, name):
     path, net = saved(framework, name), MODELS[framework]()
     reloaded = load(path)
     # That of torch.export is compiled for the program first, which takes long.
-    alone = format_of(framework.split()[0], name).native and name != "torch.export"
+    alone = backends.get(framework.split()[0]).formats[name].native and name != "torch.export"
     for batch in (1, 7):
         x = inputs(framework, batch)
         assert not differ(framework, net, x, reloaded(*x))
@@ -63,7 +62,7 @@ def test_wrong_inputs(saved, framework, name):
     for given in ((), (*good, *good), ("text",), (None,), (good[0][:, 1:],), (good[0][0],)):
         with pytest.raises(InputMismatchError, match="Expected"):
             reloaded(*given)
-    if not format_of(framework, name).converts:
+    if not backends.get(framework).formats[name].converts:
         array = good[0].numpy() if framework == "torch" else good[0].asnumpy()
         with pytest.raises(InputMismatchError, match=r"numpy\.ndarray"):
             reloaded(array)

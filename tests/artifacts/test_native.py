@@ -52,9 +52,7 @@ def test_the_cache_saves_compiling(path, tmp_path, monkeypatch):
 def test_wrong_inputs(path):
     good = np.ones((1, 512), "float32")
     for wrong in ([good[:, 1:]], [good.astype("float64")], [np.array([["text"]])]):
-        with pytest.raises(
-            errors.InputMismatchError, match=r"float32 \(any, 512\)"
-        ):
+        with pytest.raises(errors.InputMismatchError, match=r"float32 \(any, 512\)"):
             run_native(path, *wrong)
 
 

@@ -4,7 +4,7 @@ tests/models has the structures, and test_formats.py the proof.
 """
 
 import subprocess
-from collections import UserDict, namedtuple
+from collections import namedtuple
 from contextlib import nullcontext
 from dataclasses import dataclass, make_dataclass
 from enum import Enum
@@ -136,13 +136,6 @@ class Fields:
     scale: float
 
 
-class Pairs(UserDict):
-    """A mapping that isn't made of a mapping."""
-
-    def __init__(self, keys, values):
-        super().__init__(zip(keys, values, strict=True))
-
-
 def test_a_model_is_given_the_classes_of_its_arguments(tmp_path):
     """Of the loaded model nothing asks for them, so a class may be one that is nowhere else."""
     x = torch.ones(4, 3)
@@ -151,8 +144,6 @@ def test_a_model_is_given_the_classes_of_its_arguments(tmp_path):
         save(lambda given: given.x * given.scale, tmp_path / "a", kind(x[:2], 2.0))
         assert torch.equal(load(tmp_path / "a")(kind(x, 2.0)), x * 2)
     assert torch.equal(load(tmp_path / "a")({"x": x, "scale": 2.0}), x * 2)
-    with pytest.raises(SaveError, match=r"Received: a Pairs\. Pass a dictionary"):
-        save(lambda given: given["x"], tmp_path / "b", Pairs(["x"], [x]))
 
 
 def test_outputs_come_back_in_tuples_and_dictionaries(tmp_path):

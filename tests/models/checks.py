@@ -86,11 +86,14 @@ def check_load(folders, data):
 def check_native(folder):
     """The program without Python computes the recorded outputs."""
     stored = read(folder)
-    recorded = [raw.array for raw in stored.load_inputs(0)]
+    recorded = [raw.array for raw in load_examples(stored.root, 0, "input", stored.manifest.inputs)]
     args, kwargs = stored.manifest.in_spec.unflatten(recorded)
     output = run_native(call(folder, *args, **kwargs))
     received = [HostArray.of(leaf) for _path, leaf in leaves(output) if hasattr(leaf, "__array__")]
-    expected = [HostArray.of(raw.values()) for raw in load_examples(stored.root, 0, "output", stored.manifest.outputs)]
+    expected = [
+        HostArray.of(raw.values())
+        for raw in load_examples(stored.root, 0, "output", stored.manifest.outputs)
+    ]
     if found := mismatch(dict(enumerate(received)), dict(enumerate(expected))):
         raise Wrong(found)
     return ""
@@ -103,7 +106,7 @@ def read_here(folder):
     model = load(folder)  # imports the framework
     framework = get(manifest.framework)
     tensors = framework.device
-    recorded = stored.load_inputs(0)
+    recorded = load_examples(stored.root, 0, "input", stored.manifest.inputs)
     args, kwargs = manifest.in_spec.unflatten(
         [tensors.from_host(r, manifest.options) for r in recorded]
     )

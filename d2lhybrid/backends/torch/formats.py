@@ -10,8 +10,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from d2lhybrid.backends.example_call import ExampleCall
 from d2lhybrid.backends.formats import (
-    ExampleCall,
     Format,
     HostArrays,
     NativeProgram,
