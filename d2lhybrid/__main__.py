@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             message = str(error) or _("interrupted")
             print(f"d2lhybrid {command}: {message}", file=sys.stderr)
             return INTERRUPTED
-        except D2LHybridError as error:
+        except (D2LHybridError, OSError) as error:  # such as a file that may not be read
             print(f"d2lhybrid {command}: {error}", file=sys.stderr)
             return 1
         try:

@@ -63,8 +63,7 @@ def inspect(path: str | os.PathLike[str], /) -> Inspection:
     Raises:
         ArtifactNotFoundError: There is nothing at the path, or no artifact.
         DamagedArtifactError: Its manifest cannot be read.
-        UnknownFrameworkError, UnsupportedArtifactError: Its version, its framework or its format is
-            unknown here.
+        UnknownFrameworkError, UnsupportedArtifactError: Its framework or its format is unknown.
 
     >>> import torch
     >>> from d2lhybrid import save

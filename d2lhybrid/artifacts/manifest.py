@@ -160,23 +160,14 @@ def parse(raw: bytes) -> Manifest:
     """Read a manifest.
 
     Raises:
-        UnsupportedArtifactError: It has another version than this release reads.
-        DamagedArtifactError: It is not byte for byte what ``to_bytes`` gives, or cannot be true.
+        DamagedArtifactError: It is not byte for byte what ``to_bytes`` gives, or cannot be true, or
+            it has another version than this release reads.
     """
     try:
-        version = msgspec.json.decode(raw, type=dict[str, Any]).get("d2lhybrid_artifact")
-        if type(version) is int and version != VERSION:
-            text = _(
-                "The manifest has version {version}, and this release reads {newest}: use the "
-                "release that wrote it."
-            )
-            raise errors.UnsupportedArtifactError(text, version=version, newest=VERSION)
         manifest = msgspec.json.decode(raw, type=Manifest)
         _require_consistent(manifest)
         if len(raw) > MAX_BYTES or manifest.to_bytes() != raw:
             raise ValueError(_("expected the bytes that were saved"))
-    except errors.UnsupportedArtifactError:
-        raise
     except (ValueError, TypeError, RecursionError) as error:
         text = _("{file} is not the JSON that was saved ({reason}); get the artifact again.")
         reason = errors.brief(error)

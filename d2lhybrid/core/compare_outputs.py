@@ -149,9 +149,7 @@ def _leaf_mismatch(path: str, leaf: Any, other: Any, tolerance: float | None, co
         text = _("{output} has shape {received}, should have {expected}")
         return text.format(output=path, received=a.shape, expected=b.shape)
     if a.dtype.kind not in NUMERIC or b.dtype.kind not in NUMERIC:  # such as texts
-        unequal = np.argwhere(np.asarray(a != b, dtype=bool))
-        index = tuple(map(int, unequal[0])) if len(unequal) else ()
-        return _not_equal(_element(path, index), a[index], b[index]) if len(unequal) else ""
+        return "" if np.array_equal(a, b) else _not_equal(path, a.tolist(), b.tolist())
     exactness = {_exactness(leaf), _exactness(other)} - {PYTHON_NUMBER} or dtypes
     if tolerance is None:
         tolerance = max(TOLERANCE.get(name, 0.0) for name in exactness)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import reduce, wraps
-from inspect import Parameter, Signature, isroutine, signature
+from inspect import Signature, isroutine, signature
 from numbers import Number
 from typing import Any, TypeVar, cast
 
@@ -41,7 +41,6 @@ def written_as(*examples: str, check: Check = lambda _given: "") -> Callable[[Ve
 
         @wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
-            shown = kwargs
             try:
                 given = expected.bind(*args, **kwargs).arguments
             except TypeError:
@@ -50,14 +49,8 @@ def written_as(*examples: str, check: Check = lambda _given: "") -> Callable[[Ve
                 wrong = check(given)
                 if not wrong:
                     return function(*args, **kwargs)
-                options = expected.parameters  # those by name alone are right where they fit
-                shown = {
-                    key: value
-                    for key, value in kwargs.items()
-                    if options[key].kind is not Parameter.KEYWORD_ONLY
-                }
             is_method = "self" in expected.parameters
-            received = f"{name}({described(args[is_method:], shown)})"
+            received = f"{name}({described(args[is_method:], kwargs)})"
             text = _("Expected {examples}. Received: {received}.")
             message = text.format(examples=reduce(_either, examples), received=received)
             raise ArgumentError(f"{message} {wrong}".strip())

@@ -165,7 +165,7 @@ def test_bad_manifest(tmp_path, changes):
 def test_another_version(tmp_path):
     edit(path := make(tmp_path / "a"), lambda body: body.update(d2lhybrid_artifact=2))
     for verb in (inspect, verify, load, trust):
-        with pytest.raises(errors.UnsupportedArtifactError, match="version 2"):
+        with pytest.raises(errors.DamagedArtifactError, match="d2lhybrid_artifact"):
             verb(path)
 
 

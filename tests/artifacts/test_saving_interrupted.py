@@ -19,7 +19,7 @@ from artifact_models import MODELS, differ, inputs
 from torch import nn
 
 from d2lhybrid import inspect, load, run_native, save, trust, variants, verify
-from d2lhybrid.artifacts import native
+from d2lhybrid.artifacts import program
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.backends.torch import formats
 from d2lhybrid.core import errors
@@ -182,7 +182,7 @@ def test_while_a_native_program_runs(saved, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     write_program(tmp_path / "run_model", tmp_path / "started")
     path = saved("torch", "onnx")
-    monkeypatch.setattr(native, "_build", lambda of: tmp_path)
+    monkeypatch.setattr(program, "build", lambda of: tmp_path)
     with interrupted_once(tmp_path / "started"):
         run_native(path)
     assert names(tmp_path / "temporary") == []

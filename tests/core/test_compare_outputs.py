@@ -133,7 +133,7 @@ def test_what_is_the_same(a, b):
          "output[0] is 25, should be 25.6: 0.594 apart, 0.256 allowed"),
         ((1,), (1, {"y": 2}), "output[1]['y'] is missing"),
         (np.array(["x", "y"]), np.array(["x", "z"]),
-         f"output[1] is {np.str_('y')!r}, should be {np.str_('z')!r}"),
+         "output is ['x', 'y'], should be ['x', 'z']"),
         (np.array([True]), np.array([False]),
          "output[0] is True, should be False; no difference is allowed"),
         (1 + 1j, 1 + 2j, "output is 1+1j, should be 1+2j: 1 apart, 2.24e-09 allowed"),

@@ -1,7 +1,6 @@
 """The format that TensorFlow writes and reads."""
 
 import gc
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,10 +35,7 @@ class SavedModel(Format):
         resource = tf.saved_model.experimental.TrackableResource  # such as tables of words
         resources = [obj for obj in gc.get_objects() if issubclass(type(obj), resource)]
         owner.tables_used = [table for table in resources if id(table.resource_handle) in captured]
-        inputs, outputs = (
-            _signature_names(example.input_names),
-            _signature_names(example.output_names),
-        )
+        inputs, outputs = example.input_names, example.output_names
         # A signature returns a flat dictionary.
         wrapped = tf.function(
             lambda *args: dict(zip(outputs, traced(*args), strict=True)),
@@ -95,11 +91,6 @@ def _specs(example: ExampleCall, names: list[Any]) -> list[Any]:
     ]
     dtypes = [tensor.dtype for tensor in example.inputs]
     return list(map(tf.TensorSpec, shapes, dtypes, names))
-
-
-def _signature_names(names: list[str]) -> list[str]:
-    """Names as TensorFlow takes them."""
-    return [name if re.match("[A-Za-z]", name) else f"t{name}" for name in names]
 
 
 def _tensors(target: Path, inputs: list[str], outputs: list[str]) -> tuple[str, ...]:
