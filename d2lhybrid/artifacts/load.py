@@ -1,7 +1,6 @@
 """``load``: the bytes are checked first, then trust, and then the framework reads them."""
 
 import os
-from importlib import import_module
 from typing import Any
 
 from d2lhybrid.artifacts.examples import load_examples
@@ -113,28 +112,24 @@ def load(path: str | os.PathLike[str], /, *, trust: bool = False) -> LoadedModel
     """
     stored = read(path)
     stored.require_intact()
-    trusted = stored.require_allowed(trust)
-    with stored.off_import_path(trusted):
-        return load_checked(stored, trusted)
+    with stored.off_import_path(stored.require_allowed(trust)):
+        return load_checked(stored)
 
 
-def load_checked(stored: Stored, trusted: bool) -> LoadedModel:
+def load_checked(stored: Stored) -> LoadedModel:
     """Let the framework read bytes that were checked.
 
     Raises:
         MissingPackageError, UnsupportedArtifactError, ArtifactLoadError: As ``load`` says.
     """
-    framework, options = stored.framework, stored.manifest.options
+    framework = stored.framework
     require_threads(framework)
     try:
         framework.load()
     except ImportError as error:
         raise missing(framework.name, framework.name, error) from error
     with stored.explain_refusals():
-        module = options.get("module")
-        if trusted and isinstance(module, str):
-            import_module(module)
-        return LoadedModel(stored, stored.format.read(stored.root, options))
+        return LoadedModel(stored, stored.format.read(stored.root, stored.manifest.options))
 
 
 def _flat(output: Any) -> list[Any]:

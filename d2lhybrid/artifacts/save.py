@@ -9,8 +9,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, get_args
 
-import msgspec
-
 from d2lhybrid.artifacts.examples import RecordedCall, record, tensor_specs, write_examples
 from d2lhybrid.artifacts.formats import format_of
 from d2lhybrid.artifacts.inspect import Inspection, inspect
@@ -137,8 +135,13 @@ def save(
             options=options,
             created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         )
+        (folder / MANIFEST).write_bytes(manifest.to_bytes())
         say(_("checking in a fresh process"))
-        _seal_and_verify(manifest, folder, model)
+        if failure := verify_in_subprocess(folder):
+            text = _(
+                "A fresh process that has only the artifact cannot load it as {format!r}: {error}."
+            )
+            raise SaveError(text, format=chosen.name, error=failure)
         add_trusted(read(folder).digest)
     return inspect(path)
 
@@ -155,30 +158,6 @@ def _require_dtypes(example: ExampleCall, recorded: RecordedCall, chosen: Format
             )
             fields = {"format": chosen.name, "name": name, "dtype": tensor.dtype}
             raise SaveError(text, dtypes=", ".join(known), **fields)
-
-
-def _seal_and_verify(manifest: Manifest, folder: Path, model: Any) -> None:
-    """Write the manifest and let another process verify the artifact.
-
-    If the artifact does not load there, it is tried again with the module imported that the model
-    comes from, which may register an operator that the file needs. The manifest then names it.
-
-    Raises:
-        SaveError: It does not load there, or computes something else.
-    """
-    (folder / MANIFEST).write_bytes(manifest.to_bytes())
-    failure = verify_in_subprocess(folder)
-    module = getattr(model, "__module__", None) or "builtins"
-    registers_nothing = ("builtins", "__main__", manifest.framework)
-    if failure and module.partition(".")[0] not in registers_nothing:
-        manifest = msgspec.structs.replace(manifest, options={**manifest.options, "module": module})
-        (folder / MANIFEST).write_bytes(manifest.to_bytes())
-        failure = verify_in_subprocess(folder)
-    if failure:
-        text = _(
-            "A fresh process that has only the artifact cannot load it as {format!r}: {error}."
-        )
-        raise SaveError(text, format=manifest.format, error=failure)
 
 
 def _write(

@@ -100,7 +100,7 @@ def _find_difference(stored: Stored, trusted: bool) -> str:
     Raises:
         MissingPackageError, UnsupportedArtifactError, ArtifactLoadError: It cannot be loaded here.
     """
-    model = load_checked(stored, trusted)
+    model = load_checked(stored)
     try:
         if not trusted:  # it may never come to an end
             return verify_in_subprocess(stored.root, trust=False)

@@ -4,7 +4,6 @@ And what the proof finds out.
 """
 
 import os
-import sys
 
 import pytest
 import torch
@@ -126,25 +125,11 @@ class Model(torch.nn.Module):
 
 
 def test_what_a_file_needs_beside_itself_is_missed(tmp_path):
-    made = {"__name__": "a module that is nowhere"}  # a second process does not try for long
+    made = {"__name__": "a module that is nowhere"}
     exec(OPERATOR, made)
     with pytest.raises(SaveError, match="only the artifact cannot load"):
         save(made["Model"](), tmp_path / "a", torch.ones(1, 3))
     assert not list(tmp_path.iterdir())
-
-
-def test_a_module_that_loading_needs_is_imported(tmp_path, monkeypatch):
-    (tmp_path / "with_operator.py").write_text(OPERATOR)
-    monkeypatch.syspath_prepend(tmp_path)
-    import with_operator
-
-    save(with_operator.Model(), tmp_path / "a", torch.ones(1, 3))
-    assert read(tmp_path / "a").manifest.options["module"] == "with_operator"
-    assert load(tmp_path / "a")(torch.ones(1, 3)).tolist() == [[3.0] * 3]
-    (tmp_path / "with_operator.py").unlink()
-    monkeypatch.delitem(sys.modules, "with_operator")
-    with pytest.raises(errors.ArtifactLoadError, match="with_operator"):
-        load(tmp_path / "a")
 
 
 def test_a_proof_that_dies(tmp_path, monkeypatch):
