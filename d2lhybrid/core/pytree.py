@@ -10,24 +10,11 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from d2lhybrid.core.errors import ArgumentError
-from d2lhybrid.core.i18n import gettext as _
-
 Leaf = tuple[str, Any]
-MAX_NESTING = 200  # containers in one another
 
 
-def leaves(value: Any, path: str = "", around: tuple[int, ...] = ()) -> Iterator[Leaf]:
-    """Each leaf of a structure with its path, in order; None is a leaf, too.
-
-    Args:
-        value: The structure.
-        path: What it is called.
-        around: The containers that it is in, by id.
-
-    Raises:
-        ArgumentError: A container holds itself, so that its leaves have no end, or containers are
-            nested too deeply.
+def leaves(value: Any, path: str = "") -> Iterator[Leaf]:
+    """Each leaf of a structure, which `path` names, with its own path, in order; None is one, too.
 
     >>> list(leaves({"a": [1, (2, None)]}, "output"))
     [("output['a'][0]", 1), ("output['a'][1][0]", 2), ("output['a'][1][1]", None)]
@@ -35,16 +22,9 @@ def leaves(value: Any, path: str = "", around: tuple[int, ...] = ()) -> Iterator
     inside = children(value)
     if inside is None:
         yield path, value
-        return
-    if id(value) in around or len(around) > MAX_NESTING:
-        text = _(
-            "Expected containers nested at most {deepest} deep, none of which holds itself. "
-            "Received: a {kind} inside {containers} others."
-        )
-        fields = {"kind": type(value).__name__, "containers": len(around)}
-        raise ArgumentError(text.format(deepest=MAX_NESTING, **fields))
-    for key, child in inside.items():
-        yield from leaves(child, f"{path}[{key!r}]", (*around, id(value)))
+    else:
+        for key, child in inside.items():
+            yield from leaves(child, f"{path}[{key!r}]")
 
 
 def children(value: Any) -> dict[Any, Any] | None:
