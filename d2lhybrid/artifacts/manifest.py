@@ -108,8 +108,11 @@ class Manifest(_Plain, frozen=True):
                 "Expected the arguments {expected}. Received: {received}. Pass them as the model "
                 "was saved: by position or by name."
             )
-            received = f"({described(args, kwargs)})"
-            raise errors.InputMismatchError(text, expected=self.signature, received=received)
+            named = zip(by_keyword.keys, by_keyword.parts, strict=True)
+            expected = [*map(str, positional.parts), *(f"{name}={part}" for name, part in named)]
+            fields = {"expected": f"({', '.join(expected)})"}
+            fields["received"] = f"({described(args, kwargs)})"
+            raise errors.InputMismatchError(text, **fields)
         tensors: list[Any] = []
         for number, (part, value) in enumerate(zip(positional.parts, args, strict=True), 1):
             tensors += part.flatten_like(value, _("argument {number}").format(number=number))
@@ -139,14 +142,6 @@ class Manifest(_Plain, frozen=True):
                     raise errors.InputMismatchError(
                         text, expected=expected, received=size, **fields
                     )
-
-    @property
-    def signature(self) -> str:
-        """How the model is called: ``(·, 2.0, mask=·)``, where a dot is a tensor."""
-        positional, by_keyword = self.in_spec.parts
-        named = zip(by_keyword.keys, by_keyword.parts, strict=True)
-        arguments = [*map(str, positional.parts), *(f"{name}={part}" for name, part in named)]
-        return f"({', '.join(arguments)})"
 
     def to_bytes(self) -> bytes:
         """The manifest as it lies on disk, with its own hash."""

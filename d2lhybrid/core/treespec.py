@@ -22,7 +22,6 @@ from d2lhybrid.core.usage import kind_of
 
 IsTensor = Callable[[Any], bool]
 Scalar = bool | int | float | str
-MAX_SAVED_NESTING = 32  # containers in one another, in what a manifest holds
 
 
 class TreeSpec(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -40,18 +39,17 @@ class TreeSpec(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     keys: tuple[Annotated[str, Meta(max_length=512)] | int, ...] = ()
     parts: tuple["TreeSpec", ...] = ()
 
-    def validate(self, depth: int = 0) -> None:
+    def validate(self) -> None:
         """Raise ValueError if it is no tree that ``tree_flatten`` gives."""
         is_sequence, is_dict = self.kind in ("list", "tuple"), self.kind == "dict"
         has_parts_rightly = is_sequence or is_dict or not self.parts
         key_count = len(self.parts) if is_dict else 0
         has_keys_rightly = len(self.keys) == len(set(self.keys)) == key_count
         has_value_rightly = (self.value is not None) == (self.kind == "constant")
-        is_shallow = depth <= MAX_SAVED_NESTING
-        if not (is_shallow and has_parts_rightly and has_keys_rightly and has_value_rightly):
+        if not (has_parts_rightly and has_keys_rightly and has_value_rightly):
             raise ValueError(_("an unknown structure"))
         for part in self.parts:
-            part.validate(depth + 1)
+            part.validate()
 
     def count_tensors(self) -> int:
         """How many tensors are in the tree."""
