@@ -21,17 +21,11 @@ __version__ = "0.2.0"
 # By module, as in ``__init__.pyi``. Nothing is imported here: ``python -m d2lhybrid`` runs this
 # file while the current folder still comes first, so a file there could take a library's place.
 _NAMES = {
-    "artifacts.load": (
-        "Inspection",
-        "LoadedModel",
-        "Verification",
-        "inspect",
-        "load",
-        "trust",
-        "verify",
-    ),
+    "artifacts.inspect": ("Inspection", "inspect", "trust"),
+    "artifacts.load": ("LoadedModel", "load"),
     "artifacts.native": ("run_native",),
     "artifacts.save": ("save",),
+    "artifacts.verify": ("Verification", "verify"),
     "backends.mxnet.compat": ("import_mxnet",),
     "core.arguments": ("call",),
     "graphs.explanation": ("Explanation",),

@@ -1,16 +1,10 @@
 # The public names, for type checkers; `__init__.py` loads each of them on first use.
 from . import errors as errors
-from .artifacts.load import (
-    Inspection as Inspection,
-    LoadedModel as LoadedModel,
-    Verification as Verification,
-    inspect as inspect,
-    load as load,
-    trust as trust,
-    verify as verify,
-)
+from .artifacts.inspect import Inspection as Inspection, inspect as inspect, trust as trust
+from .artifacts.load import LoadedModel as LoadedModel, load as load
 from .artifacts.native import run_native as run_native
 from .artifacts.save import save as save
+from .artifacts.verify import Verification as Verification, verify as verify
 from .backends.mxnet.compat import import_mxnet as import_mxnet
 from .core.arguments import call as call
 from .graphs.explanation import Explanation as Explanation

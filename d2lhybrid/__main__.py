@@ -12,7 +12,7 @@ from argparse import SUPPRESS, ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from typing import Any
 
-from d2lhybrid.artifacts.load import verify
+from d2lhybrid.artifacts.verify import verify
 from d2lhybrid.backends import known
 from d2lhybrid.core.errors import D2LHybridError
 from d2lhybrid.core.i18n import LANGUAGES, gettext as _, noop as N_, set_language
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             message = str(error) or _("interrupted")
             print(f"d2lhybrid {command}: {message}", file=sys.stderr)
             return INTERRUPTED
-        except D2LHybridError as error:
+        except (D2LHybridError, OSError) as error:  # such as a file that may not be read
             print(f"d2lhybrid {command}: {error}", file=sys.stderr)
             return 1
         try:
