@@ -166,8 +166,6 @@ def compare(
         check=bool(check) if is_flag else float(options.number("check", check)),
         margin=float(options.number("margin", margin)),
         references=references,
-        deprecated=in_role("deprecated", functions),
-        other_runtimes=in_role("runtime", functions),
         unavailable=_unavailable(functions),
         build_timeout=options.build_timeout(build_timeout),
         timer=options.timer(timer),
