@@ -5,15 +5,13 @@ dictionary ``FORMATS``, by name. Those modules import their framework inside the
 it, so that the list of formats, and with it ``inspect``, costs no framework.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
-from d2lhybrid.backends.example import ExampleCall
+from d2lhybrid.backends.example_call import ExampleCall
 from d2lhybrid.core.host_array import HostArray
 
 Option = bool | str | tuple[str, ...]
@@ -53,7 +51,6 @@ class Format(ABC):
     converts: ClassVar[bool] = False  # does it take tensors of others, such as NumPy's arrays?
     native: ClassVar[NativeProgram | None] = None
     unsupported: ClassVar[tuple[str, ...]] = ()  # dtypes of tensors that it cannot hold
-    parts: ClassVar[Mapping[str, str]] = {}  # of what is no array, by the names of its classes
 
     @abstractmethod
     def write(self, example: ExampleCall, folder: Path) -> dict[str, Option]:
@@ -68,12 +65,8 @@ class Format(ABC):
     def read(self, folder: Path, options: Options) -> Any:
         """The program, as a callable; UnsupportedArtifactError if this machine cannot run it."""
 
-    def native_model(
-        self, folder: Path, options: Options, inputs: HostArrays, cached: Callable[[str], Path]
-    ) -> Path:
-        """What the native program takes for the model.
-
-        If it must be made first, it is kept in the folder that `cached` gives for a key.
+    def native_model(self, folder: Path, options: Options, inputs: HostArrays, cache: Path) -> Path:
+        """What the native program takes for the model; if it must be made, it is kept in `cache`.
 
         Raises:
             UnsupportedArtifactError: It cannot run here.

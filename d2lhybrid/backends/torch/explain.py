@@ -137,7 +137,7 @@ def _limit_reached(code: CodeType, limit: int) -> Finding:
     )
     names = {"setting": "torch._dynamo.config.recompile_limit", "command": "TORCH_LOGS=recompiles"}
     said, place = text.format(limit=limit, **names), (code.co_filename, code.co_firstlineno)
-    return Finding(said, *place, is_limit=True)
+    return Finding(said, *place)
 
 
 def why_no_graph(message: str) -> str:
@@ -150,18 +150,3 @@ def why_no_graph(message: str) -> str:
         )
         return text.format(reason=reason)
     return reason or _("TorchDynamo found no operation on tensors in this call")
-
-
-def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
-    """Run a module or function once as ``explain`` does; nothing is compiled, no compiler needed.
-
-    What was compiled before stays. A graph that Inductor cannot plan has its recorded stage only.
-    """
-    explanation = explain(model, args, kwargs)
-    recorded = explanation.graphs()
-    # Several graphs show that there is a break; of a single one, a note has to.
-    if len(recorded) == 1 and explanation.breaks:
-        text = _("This call has a graph break, where Python runs a step; {explain} names its line.")
-        note = text.format(explain="explain(model, ...)")
-        return (replace(recorded[0], notes=(*recorded[0].notes, note)),)
-    return recorded

@@ -5,12 +5,12 @@ import logging
 import platform
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.backends.example import ExampleCall
+from d2lhybrid.backends.example_call import ExampleCall
 from d2lhybrid.backends.formats import (
     Format,
     HostArrays,
@@ -76,9 +76,7 @@ class Exported(TorchFormat):
         with variable_set("TORCH_FORCE_WEIGHTS_ONLY_LOAD"), silent(logs=logging.WARNING):
             return torch.export.load(folder / "model.pt2")
 
-    def native_model(
-        self, folder: Path, options: Options, inputs: HostArrays, cached: Callable[[str], Path]
-    ) -> Path:
+    def native_model(self, folder: Path, options: Options, inputs: HostArrays, cache: Path) -> Path:
         """The program compiled by AOTInductor, which is kept in the cache."""
         _require_cpu(options)
         torch = require("torch", "torch")
@@ -86,7 +84,8 @@ class Exported(TorchFormat):
 
         digest = hashlib.sha256((folder / "model.pt2").read_bytes())
         digest.update(repr((torch.__version__, processor())).encode())
-        compiled = cached(digest.hexdigest()[:24])
+        compiled = cache / "compiled" / digest.hexdigest()[:24]
+        compiled.mkdir(parents=True, exist_ok=True)
         if not (compiled / "model.pt2").exists():
             program = self._program(folder)
             program.example_inputs = (tuple(from_host(raw, options) for raw in inputs), {})
@@ -117,9 +116,7 @@ class AOTInductor(TorchFormat):
         # It looks at no strides, and was compiled for contiguous tensors.
         return lambda *inputs: package(*(x.resolve_neg().contiguous() for x in inputs))
 
-    def native_model(
-        self, folder: Path, options: Options, inputs: HostArrays, cached: Callable[[str], Path]
-    ) -> Path:
+    def native_model(self, folder: Path, options: Options, inputs: HostArrays, cache: Path) -> Path:
         _require_cpu(options)
         require_processor(options)
         return folder / "model.pt2"

@@ -1,4 +1,4 @@
-"""What is saved: a model with an example call, and what is known of both."""
+"""A model with an example call: what a format writes."""
 
 from __future__ import annotations
 
@@ -82,11 +82,7 @@ class ExampleCall:
         return cls(model, framework, args, kwargs, in_spec, inputs, _names(leaves))
 
     def arguments(self, inputs: Iterable[Any]) -> tuple[Args, Kwargs]:
-        """The arguments with other tensors in the same places.
-
-        Raises:
-            SaveError: They hold a container that cannot be made of other tensors.
-        """
+        """The arguments with other tensors in the same places."""
         whole = (self.args, self.kwargs)
         args, kwargs = with_tensors(whole, iter(inputs), self.framework.device.is_tensor)
         return args, kwargs
@@ -94,7 +90,7 @@ class ExampleCall:
     def flat(self, *inputs: Any) -> tuple[Any, ...]:
         """Run the model on other tensors in the same places; the tensors of its output."""
         args, kwargs = self.arguments(inputs)
-        _tree, leaves = self._flattened(self.model(*args, **kwargs))
+        _tree, leaves = self._flatten(self.model(*args, **kwargs))
         return tuple(tensor for _path, tensor in leaves)
 
     def infer(self, inputs: Sequence[Any]) -> tuple[TreeSpec, list[str], list[Any]]:
@@ -103,10 +99,10 @@ class ExampleCall:
         Returns the tree of the output, and the names of its tensors beside them.
         """
         args, kwargs = self.arguments(inputs)
-        tree, leaves = self._flattened(self.framework.models.infer(self.model, args, kwargs))
+        tree, leaves = self._flatten(self.framework.models.infer(self.model, args, kwargs))
         return tree, _names(leaves, self.input_names), [tensor for _path, tensor in leaves]
 
-    def _flattened(self, output: Any) -> tuple[TreeSpec, list[Leaf]]:
+    def _flatten(self, output: Any) -> tuple[TreeSpec, list[Leaf]]:
         is_tensor = self.framework.device.is_tensor
         return tree_flatten(output, is_tensor, "output", open_objects=True)
 
@@ -154,13 +150,10 @@ class ExampleCall:
         """
         parameter_count = self._count_parameters()
         lengths = [
-            shape[0] if shape and number >= parameter_count else None
-            for number, shape in enumerate(shapes)
+            shape[:1] if number >= parameter_count else () for number, shape in enumerate(shapes)
         ]
-        batch = next((length for length in lengths if length is not None), None)
-        return [
-            {0: "batch"} if length is not None and length == batch else {} for length in lengths
-        ]
+        batch = next(filter(None, lengths), ())
+        return [{0: "batch"} if length and length == batch else {} for length in lengths]
 
     def _count_parameters(self) -> int:
         """How many tensors are parameters: those in dictionaries before the first other input."""
@@ -176,18 +169,17 @@ class ExampleCall:
     def _require_dims(self, dynamic: DynamicDims, ranks: Sequence[int]) -> None:
         """Raise ArgumentError unless each name in `dynamic` is an input that has these axes."""
         rank_of = dict(zip(self.input_names, ranks, strict=True))
-        are_fine = isinstance(dynamic, Mapping) and all(
-            name in rank_of and isinstance(dims, Mapping) and dims.keys() <= {*range(rank_of[name])}
-            for name, dims in dynamic.items()
-        )
-        if not are_fine:
-            text = _(
-                "Expected axes of the inputs ({names}) as dynamic, such as {example}. "
-                "Received: {received!r}."
-            )
-            example = f"{{{self.input_names[0]!r}: {{0: 'batch'}}}}"
-            names = ", ".join(self.input_names)
-            raise ArgumentError(text.format(names=names, example=example, received=dynamic))
+        for name, dims in dynamic.items():
+            has_dims = isinstance(dims, Mapping) and name in rank_of
+            if not has_dims or dims.keys() - {*range(rank_of[name])}:
+                text = _(
+                    "Expected axes of the inputs ({names}) as dynamic, such as {example}. "
+                    "Received: {received!r}."
+                )
+                example = f"{{{self.input_names[0]!r}: {{0: 'batch'}}}}"
+                names = ", ".join(self.input_names)
+                received = {name: dims}
+                raise ArgumentError(text.format(names=names, example=example, received=received))
 
 
 def _names(leaves: Sequence[Leaf], taken: Sequence[str] = ()) -> list[str]:
