@@ -256,7 +256,7 @@ WHETHER_IT_RUNS = (
     Question(lambda subject: subject.facts.runs_compiled is False, _why_not),
 )
 WHAT_A_CALL_COSTS = (
+    Question(_starts_eager_code, _eager),  # which takes least
     Question(_is_entered_once, _before, _a_call),
-    Question(_starts_eager_code, _eager),
     Question(_runs_what_was_recorded, _program, _making_graphs),
 )
