@@ -26,7 +26,6 @@ from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.graphs.explanation import Explanation
 from d2lhybrid.graphs.facts import WatchedCall
-from d2lhybrid.graphs.graph import Graph
 
 # What `compare` needs
 
@@ -207,10 +206,7 @@ class ExplainModule(Protocol):
     """``explain.py``: what its compiler makes of a model."""
 
     def explain(self, model: Any, args: Args, kwargs: Kwargs, /) -> Explanation:
-        """What the framework's compiler makes of a call."""
-
-    def graphs(self, model: Any, args: Args, kwargs: Kwargs, /) -> Sequence[Graph]:
-        """The graphs that a call takes."""
+        """What the framework's compiler makes of a call, with the graphs that it takes."""
 
 
 class WhyModule(Protocol):

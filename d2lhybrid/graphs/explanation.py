@@ -5,9 +5,8 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from html import escape
-from threading import Lock
 from traceback import extract_tb
 from typing import Any, Self
 
@@ -45,9 +44,9 @@ class Finding:
 
 
 class Recording:
-    """What was recorded of a call, until somebody looks at its graphs; from then on the graphs.
+    """What was recorded of a call; the graphs are made of it when somebody first looks at them.
 
-    `make` makes them of what was recorded: the Python code of the model does not run again.
+    `make` makes them: the Python code of the model does not run again.
 
     >>> recording = Recording(lambda: ("first", "second"))
     >>> recording.graphs()
@@ -57,24 +56,18 @@ class Recording:
     seconds = 0.0  # that making the graphs takes, about; 0 where it is known to take little
 
     def __init__(self, make: Callable[[], tuple[Graph, ...]]) -> None:
-        self._make: Callable[[], tuple[Graph, ...]] | None = make
-        self._graphs: tuple[Graph, ...] = ()
-        self._lock = Lock()
+        self._make = make
 
     def graphs(self) -> tuple[Graph, ...]:
-        """The graphs, in the order of the call. Of several threads that ask, one makes them."""
-        with self._lock:
-            if self._make is not None:
-                self._graphs = self._make()
-                self._make = None  # and with it all that was recorded
+        """The graphs, in the order of the call."""
         return self._graphs
 
+    @cached_property
+    def _graphs(self) -> tuple[Graph, ...]:
+        return self._make()
+
     def __reduce__(self) -> Any:  # a copy, which may be in another process, holds the graphs
-        return _recording_of, (self.graphs(),)
-
-
-def _recording_of(graphs: tuple[Graph, ...]) -> Recording:
-    return Recording(lambda: graphs)
+        return Recording, (partial(tuple, self.graphs()),)
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,8 +98,6 @@ class Explanation:
         """The graphs that the call takes, in their order.
 
         The first call makes them from what was recorded; the model's Python code doesn't run again.
-        TensorFlow shows what it rewrites only when the recorded graph runs; variables that this
-        changes get their values back.
 
         Raises:
             ArgumentError: d2lhybrid has no graphs of this framework.
@@ -215,7 +206,4 @@ def _readable(file: str) -> str:
     is_cell = shell and shell.compile.format_code_name(file)
     if is_cell:
         return _("notebook cell")
-    try:
-        return os.path.relpath(file)
-    except (OSError, ValueError):  # the folder is gone, or on another drive
-        return file
+    return os.path.relpath(file)

@@ -124,7 +124,7 @@ def _baseline_of(group: Group) -> str:
 
 def _draw_bar(ax: Any, row: Row, y: float) -> Any:
     """The bar and its text, which is returned; pale with a dashed edge if it is undecided."""
-    verdict, ratio = row.latency.shown_verdict, row.latency.ratio
+    verdict, ratio = row.latency.verdict, row.latency.ratio
     colour = VERDICTS[verdict].colour
     style: dict[str, Any] = {"color": colour, "linewidth": 0}
     if verdict == "undecided":
@@ -138,8 +138,8 @@ def _draw_bar(ax: Any, row: Row, y: float) -> Any:
 def _text(row: Row) -> str:
     """Ratio and time, and the verdict unless the side of the bar shows it."""
     times = row.latency
-    word = _(VERDICTS[times.shown_verdict].word)
-    said = "" if times.shown_verdict in _SHOWN_BY_SIDE else f", {word}"
+    word = _(VERDICTS[times.verdict].word)
+    said = "" if times.verdict in _SHOWN_BY_SIDE else f", {word}"
     return f"{times.shown_ratio}× ({seconds(times.seconds)}{said})"
 
 

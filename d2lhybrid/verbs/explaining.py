@@ -106,21 +106,26 @@ def graph(model: Any, /, *args: Any) -> Graph:
     (1, 2)
     """
     framework, model, args, kwargs = _asked(model, args)
-    graphs = framework.explain.graphs(model, args, kwargs)
-    if not graphs:
+    explanation = framework.explain.explain(model, args, kwargs)
+    if not explanation.graph_count or explanation.recording is None:
         text = _(
             "Expected a model that {framework} records as a graph. Received: {model}, which it "
             "doesn't. {explain} shows why."
         )
         names = {"framework": framework.display, "model": name_of(model)}
         message = text.format(**names, explain="explain(model, ...)")
-        unsupported = framework.explain.explain(model, args, kwargs).unsupported
-        raise ArgumentError(" ".join([message, *(finding.reason for finding in unsupported)]))
-    if len(graphs) == 1:
-        return graphs[0]
-    text = _("The first of {number} graphs that this call takes; {all} holds all of them.")
-    note = text.format(number=len(graphs), all="explain(model, ...).graphs()")
-    return replace(graphs[0], notes=(*graphs[0].notes, note))
+        refused = [finding.reason for finding in explanation.unsupported]
+        raise ArgumentError(" ".join([message, *refused]))
+    first, *others = explanation.graphs()
+    if others:
+        text = _("The first of {number} graphs that this call takes; {all} holds all of them.")
+        note = text.format(number=len(others) + 1, all="explain(model, ...).graphs()")
+    elif explanation.breaks:
+        text = _("This call has a graph break, where Python runs a step; {explain} names its line.")
+        note = text.format(explain="explain(model, ...)")
+    else:
+        return first
+    return replace(first, notes=(*first.notes, note))
 
 
 def _asked(model: Any, args: Args) -> tuple[Framework, Any, Args, Kwargs]:

@@ -182,7 +182,7 @@ def _watch(subject: Subject) -> Facts:
     programs, again = subject.framework.why.watched_call(subject.sampler.call_apart)
     if programs == 0 and subject.is_compiled:
         return Facts(runs_compiled=False)
-    may_compile = row.latency.seconds >= LIKE_THE_FIRST * (row.first_seconds or 0.0)
+    may_compile = row.latency.seconds >= LIKE_THE_FIRST * row.first_seconds
     return replace(
         facts,
         runs_compiled=True if programs else None,  # else its programs are the framework's own

@@ -118,6 +118,19 @@ def test_plain_blocks_and_functions_are_fallbacks():
         graph(lambda x: x * 2, mx.nd.ones((1,)))
 
 
+def test_a_block_that_the_call_makes_is_compiled_though_nobody_has_its_graph():
+    def making(x):
+        block = mx.gluon.nn.HybridLambda(lambda F, x: x + 1)
+        block.hybridize()
+        return block(x)
+
+    report = explain(making, mx.nd.ones(3))
+    assert (report.graph_count, report.program, report.fallbacks) == (1, None, ())
+    assert "calls compiled code" in report.notes[0]
+    with pytest.raises(ArgumentError, match="explain"):
+        graph(making, mx.nd.ones(3))
+
+
 def test_a_block_that_the_call_does_not_reach_is_no_graph_of_it():
     class Half(mx.gluon.Block):
         def __init__(self):
@@ -229,7 +242,7 @@ def test_contractions_are_counted():
         assert steps in (None, found.steps)
     with mx.util.np_shape(True), mx.util.np_array(True):
         found = explain(nn.HybridLambda(in_numpy), mx.np.ones((3, 3), ctx=mx.cpu())).program
-        assert (found.contractions, found.other_steps) == (4, 4)
+        assert (found.contractions, found.steps) == (4, 8)
 
 
 def test_the_steps_of_its_library_are_contractions_as_well():

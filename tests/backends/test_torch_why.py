@@ -787,10 +787,3 @@ def test_after_an_interrupt_everything_runs_as_before():
     with pytest.raises(KeyboardInterrupt):
         explain(lambda x: [fast(x), interrupted()], X)
     assert torch._dynamo.eval_frame._callback_from_stance is callback_of
-
-
-def test_without_the_private_name_the_whole_is_recorded(monkeypatch):
-    monkeypatch.setattr(dynamo, "can_compile_parts", lambda: False)
-    assert explain(around, X).graph_count == 1
-    operations = explain(around, X).graphs()[0].stages[0].operations
-    assert [node.operation for node in operations] == ["add", "mul"]

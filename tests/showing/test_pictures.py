@@ -15,7 +15,7 @@ from d2lhybrid.core import i18n
 from d2lhybrid.core.table import seconds
 from d2lhybrid.showing.plot import CHINESE, JAPANESE
 from d2lhybrid.teaching import plot_calls, plot_roofline
-from d2lhybrid.verbs.sweeping import Sweep
+from d2lhybrid.verbs.sweep import Sweep
 
 LONG = r"torch.compile $\foo$ with a long name"
 

@@ -101,7 +101,7 @@ def probe(name: str) -> None:
 
 def _framework(name: str) -> Check:
     """What a new Python finds that probes the framework."""
-    program = [f'from d2lhybrid.verbs.diagnosis import probe; probe("{name}")']
+    program = [f'from d2lhybrid.verbs.doctor import probe; probe("{name}")']
     return _answer(name, [sys.executable, "-P", "-c", *program], partial(run_python, program))
 
 
