@@ -45,13 +45,12 @@ def reveal(
     compiled           –       1
     You got 0 of 1 right.
     """
-    answers: Mapping[str, Any] = actual
-    kind = kind_of_all(answers)
-    require_guesses(guess, answers, kind)
+    kind = kind_of_all(actual)
+    require_guesses(guess, actual, kind)
     if kind is Comparison:
-        _reveal_comparisons(answers, guess)
+        _reveal_comparisons(actual, guess)
     else:
-        print(in_words(answers, guess))
+        print(in_words(actual, guess))
 
 
 def _reveal_comparisons(results: Any, guess: Mapping[str, Any]) -> None:

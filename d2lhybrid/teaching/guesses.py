@@ -77,7 +77,7 @@ def _require_guess(name: str, guessed: Any, kind: type) -> None:
         raise ArgumentError(message.format(name=name, received=guessed))
 
 
-def in_words(actual: Mapping[str, Plain], guess: Mapping[str, Plain]) -> str:
+def in_words(actual: Mapping[str, Any], guess: Mapping[str, Plain]) -> str:
     """A row for each name, with a mark where the guess is wrong, and how many are right.
 
     >>> print(in_words({"exp": "dropped", "tanh": "fused"}, {"exp": "dropped", "tanh": "kept"}))

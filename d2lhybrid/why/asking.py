@@ -172,6 +172,10 @@ def _recorded(explanation: Explanation) -> Facts:
 # What is asked
 
 
+def _may_run(subject: Subject) -> bool:
+    return subject.facts.runs_compiled is None
+
+
 def _watch(subject: Subject) -> Facts:
     """Whether compiled code runs in a call, how often, and why it compiles again, if it does."""
     row, facts = subject.row, subject.facts
@@ -185,6 +189,10 @@ def _watch(subject: Subject) -> Facts:
         programs_run=programs or None,
         again=again if may_compile or compiles_again(row) else None,
     )
+
+
+def _is_without_a_reason(subject: Subject) -> bool:
+    return subject.facts.runs_compiled is False and not subject.facts.why_not
 
 
 def _why_not(subject: Subject) -> Facts:
@@ -252,11 +260,11 @@ def _a_call(subject: Subject) -> float:
 
 
 WHETHER_IT_RUNS = (
-    Question(lambda subject: subject.facts.runs_compiled is None, _watch, _a_call),
-    Question(lambda subject: subject.facts.runs_compiled is False, _why_not),
+    Question(_may_run, _watch, _a_call),
+    Question(_is_without_a_reason, _why_not),
 )
 WHAT_A_CALL_COSTS = (
+    Question(_starts_eager_code, _eager),  # which takes least
     Question(_is_entered_once, _before, _a_call),
-    Question(_starts_eager_code, _eager),
     Question(_runs_what_was_recorded, _program, _making_graphs),
 )

@@ -1,9 +1,6 @@
 """What is special to MXNet."""
 
 import linecache
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from threading import Barrier, BrokenBarrierError
 
 import numpy as np
 import pytest
@@ -467,18 +464,3 @@ def test_an_operation_around_a_network_is_no_part_in_python():
     assert c.facts is not None
     assert "not_whole" not in c.why("hybridized").causes
     assert "as a whole" not in str(c.why("hybridized"))
-
-
-def test_two_threads_that_ask_leave_gluon_as_it_was():
-    block = mx.gluon.HybridBlock
-    methods = {name: vars(block)[name] for name in ("__init__", "_build_cache")}
-    at_once = Barrier(2)
-
-    def slow():
-        with suppress(BrokenBarrierError):
-            at_once.wait(timeout=0.5)
-
-    with ThreadPoolExecutor(2) as pool:
-        found = list(pool.map(get("mxnet").why.watched_call, [slow, slow]))
-    assert found == [(0, None), (0, None)]
-    assert {name: vars(block)[name] for name in methods} == methods

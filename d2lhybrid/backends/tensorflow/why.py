@@ -6,13 +6,12 @@ method by which it calls one. The programs of XLA can't be seen from Python.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from operator import neg
 from textwrap import shorten
-from threading import get_ident
 from time import perf_counter
 from traceback import walk_stack
 from typing import Any
@@ -74,17 +73,14 @@ def _is_users(trace: Any) -> bool:
     return not tf.inside_function() and not private.is_internal(trace)
 
 
-@contextmanager
-def _watched(note: Callable[[Any, list[Any]], object]) -> Iterator[None]:
+def _watched(note: Callable[[Any, list[Any]], object]) -> AbstractContextManager[None]:
     """Call `note` with each trace that this thread calls in the block, and with its tensors."""
-    thread = get_ident()
 
     def note_users(trace: Any, tensors: list[Any]) -> None:
-        if get_ident() == thread and _is_users(trace):
+        if _is_users(trace):
             note(trace, tensors)
 
-    with private.noted_traces_called(note_users):
-        yield
+    return private.noted_traces_called(note_users)
 
 
 @dataclass(frozen=True)
