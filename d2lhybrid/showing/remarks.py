@@ -8,7 +8,7 @@ from d2lhybrid.core.reader import EXPLAIN, IN_FILE, option, typed
 from d2lhybrid.core.table import NEVER, percent, seconds
 from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.measurement import AGREE
-from d2lhybrid.measuring.row import Rows, Times
+from d2lhybrid.measuring.row import Row, Rows
 from d2lhybrid.measuring.verdict import busy_bound
 from d2lhybrid.showing import undecided
 from d2lhybrid.showing.tables import COMPILER_RUNS, ON_DISK, WHILE_BUSY
@@ -85,17 +85,8 @@ def compilers(rows: Rows) -> Iterator[str]:
 
 def disagreeing(rows: Rows) -> Iterator[str]:
     """Why a reader who divides two times of the table doesn't get the ratio beside them."""
-    disagreeing = [
-        row.name
-        for row in rows.measured
-        if row.role != "baseline"
-        and any(
-            times_disagree(row.times[metric], rows.baseline.times[metric])
-            for metric in rows.metrics
-            if metric in row.times
-        )
-    ]
-    if disagreeing:
+    labels = names(row.name for row in rows.measured if _disagrees(row, rows))
+    if labels:
         text = _(
             "{labels}: the times divided don't give the ratio, because ratios are taken within "
             "each round, and times over all rounds. They come from different rounds."
@@ -105,17 +96,21 @@ def disagreeing(rows: Rows) -> Iterator[str]:
                 "{labels}: the times divided don't give the ratio, because ratios are taken within "
                 "each process, and times over all processes. They come from different processes."
             )
-        yield text.format(labels=names(disagreeing))
+        yield text.format(labels=labels)
 
 
-def times_disagree(times: Times, baseline: Times) -> bool:
+def _disagrees(row: Row, rows: Rows) -> bool:
     """Does the baseline's time over this one's, as it is printed, lie outside the interval?"""
-    quotient = baseline.seconds / max(times.seconds, stats.SHORTEST)
-    low, high = times.interval
-    return not _rounded(low) <= _rounded(quotient) <= _rounded(high)
+    for metric in rows.comparison.metrics:
+        if times := row.times.get(metric):
+            base = rows.baseline.times[metric].seconds
+            low, high = map(_printed, times.interval)
+            if not low <= _printed(base / max(times.seconds, stats.SHORTEST)) <= high:
+                return True
+    return False
 
 
-def _rounded(ratio: float) -> float:
+def _printed(ratio: float) -> float:
     """To three digits, as ratios are printed."""
     return float(f"{ratio:.3g}")
 
