@@ -98,7 +98,7 @@ def _watched(model: Any, blocks: Sequence[Any], args: Args, kwargs: Kwargs) -> _
     active = list(filter(private.is_active, hybrid))
     # A function is never a graph, so that only what is hybridized in it is compiled.
     if isinstance(model, gluon.Block) and not any(map(modules.is_graph, hybrid)):
-        active += filter(modules.can_be_graph, modules.down_to(model, modules.can_be_graph))
+        active += modules.outermost(model, modules.can_be_graph)
     before = programs_compiled() or 0
     with quiet(), private.graphs_anew(hybrid, active), ExitStack() as hooks:
         for block in blocks:

@@ -40,12 +40,13 @@ def blocks_in(function: Function) -> list[Any]:
     return each_once(blocks)
 
 
-def down_to(function: Function, is_outermost: Callable[[Any], bool]) -> list[Any]:
-    """The blocks that a call enters, down to the outermost ones of a kind, which are among them."""
+def outermost(function: Function, is_of_kind: Callable[[Any], bool]) -> list[Any]:
+    """The blocks of a kind that a call enters, without those inside of them."""
 
     def entered(block: Any) -> Iterator[Any]:
-        yield block
-        if not is_outermost(block):
+        if is_of_kind(block):
+            yield block
+        else:
             for child in private.children(block):
                 yield from entered(child)
 
