@@ -98,8 +98,6 @@ class Explanation:
         """The graphs that the call takes, in their order.
 
         The first call makes them from what was recorded; the model's Python code doesn't run again.
-        TensorFlow shows what it rewrites only when the recorded graph runs; variables that this
-        changes get their values back.
 
         Raises:
             ArgumentError: d2lhybrid has no graphs of this framework.

@@ -16,7 +16,6 @@ from typing import NamedTuple, TypeVar
 
 from d2lhybrid.backends.base import Framework
 from d2lhybrid.backends.owners import framework_of_call
-from d2lhybrid.core.arguments import Function
 from d2lhybrid.core.i18n import noop as N_
 from d2lhybrid.core.output import quiet, silent
 from d2lhybrid.core.progress import show_status
@@ -41,8 +40,7 @@ class Subject:
     """A row that is asked, and the facts that are known of it so far."""
 
     row: Row
-    function: Function
-    run: Function  # calls it as it was measured
+    sampler: Sampler
     framework: Framework
     explanation: Explanation  # of what its first call has compiled
     is_compiled: bool  # is it, as far as one can see, or as its first call has compiled a program?
@@ -62,7 +60,6 @@ def ask(
     samplers: Mapping[str, Sampler],
     rows: Rows,
     *,
-    seconds: float = SECONDS,
     progress: bool | None = None,
     clock: Callable[[], float] = monotonic,
 ) -> dict[str, Facts]:
@@ -74,10 +71,10 @@ def ask(
     Args:
         samplers: by label, what was measured.
         rows: what came of it.
-        seconds: for all questions together, by `clock`.
         progress: say that it is done; None does so where the standard error is a terminal.
+        clock: by which the questions have their time.
     """
-    end = clock() + seconds
+    end = clock() + SECONDS
     subjects: list[Subject] = []
     with suppress(KeyboardInterrupt), show_status(N_("finding out why"), progress):
         subjects += _subjects(samplers, rows)
@@ -141,16 +138,7 @@ def _subjects(samplers: Mapping[str, Sampler], rows: Rows) -> Iterator[Subject]:
             facts = Facts(runs_compiled=False, why_not=why_not)
         elif row.build_seconds is not None:  # compiled ahead of time, it has no other code
             facts = replace(facts, runs_compiled=True, programs_run=1)
-        yield Subject(
-            row,
-            sampler.function,
-            sampler.call_apart,
-            framework,
-            explanation,
-            is_compiled,
-            against_eager=framework is eager,
-            facts=facts,
-        )
+        yield Subject(row, sampler, framework, explanation, is_compiled, framework is eager, facts)
 
 
 def _seen(sampler: Sampler) -> tuple[Framework | None, Explanation, bool]:
@@ -187,10 +175,10 @@ def _recorded(explanation: Explanation) -> Facts:
 def _watch(subject: Subject) -> Facts:
     """Whether compiled code runs in a call, how often, and why it compiles again, if it does."""
     row, facts = subject.row, subject.facts
-    programs, again = subject.framework.why.watched_call(subject.run)
+    programs, again = subject.framework.why.watched_call(subject.sampler.call_apart)
     if programs == 0 and subject.is_compiled:
         return Facts(runs_compiled=False)
-    may_compile = row.latency.seconds >= LIKE_THE_FIRST * (row.first_seconds or 0.0)
+    may_compile = row.latency.seconds >= LIKE_THE_FIRST * row.first_seconds
     return replace(
         facts,
         runs_compiled=True if programs else None,  # else its programs are the framework's own
@@ -200,7 +188,7 @@ def _watch(subject: Subject) -> Facts:
 
 
 def _why_not(subject: Subject) -> Facts:
-    why_not = subject.framework.why.why_not_compiled(subject.function)
+    why_not = subject.framework.why.why_not_compiled(subject.sampler.function)
     return replace(subject.facts, why_not=why_not)
 
 
@@ -212,7 +200,7 @@ def _is_entered_once(subject: Subject) -> bool:
 
 
 def _before(subject: Subject) -> Facts:
-    before_seconds = subject.framework.why.seconds_before(subject.run)
+    before_seconds = subject.framework.why.seconds_before(subject.sampler.call_apart)
     return replace(subject.facts, before_seconds=before_seconds)
 
 

@@ -36,11 +36,11 @@ class Case:
 
     @property
     def is_faster(self) -> bool:
-        return self.row.latency.shown_verdict == "faster"
+        return self.row.latency.verdict == "faster"
 
     @property
     def is_slower(self) -> bool:
-        return self.row.latency.shown_verdict == "slower"
+        return self.row.latency.verdict == "slower"
 
     @property
     def seconds(self) -> float:
@@ -218,7 +218,7 @@ class Reasons(tuple[Reason, ...]):
 
 def reason(row: Row, rows: Rows) -> Reason:
     """The facts of a row in a line, and the first cause that holds."""
-    case = Case(row, rows.baseline, rows.noise_floor)
+    case = Case(row, rows.baseline, rows.comparison.noise_floor)
     facts = line(row, rows.baseline)
     for rule in RULES:
         if row.facts is not None and rule.holds(case):

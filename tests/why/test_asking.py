@@ -14,7 +14,7 @@ from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
 from d2lhybrid.graphs.facts import WatchedCall
 from d2lhybrid.graphs.graph import Graph
 from d2lhybrid.graphs.stages import Node, Part, Stage
-from d2lhybrid.verbs.comparing import compare
+from d2lhybrid.verbs.compare import compare
 from d2lhybrid.verbs.comparison import Comparison
 from d2lhybrid.why import asking
 

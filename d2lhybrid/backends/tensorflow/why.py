@@ -33,7 +33,7 @@ from d2lhybrid.backends.tensorflow.stages import CONTROL_FLOW
 from d2lhybrid.core.arguments import Function
 from d2lhybrid.core.i18n import gettext as _, names
 from d2lhybrid.core.user_code import last_user_frame
-from d2lhybrid.graphs.explanation import Explanation, Finding, MissingNames, Recording
+from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
 from d2lhybrid.graphs.facts import WatchedCall
 from d2lhybrid.graphs.fates import DROPPED, FOLDED, FREE
 from d2lhybrid.graphs.graph import Graph
@@ -153,7 +153,7 @@ class _FirstCall:
         # Grappler rewrites a trace at its first run, which was before if the trace isn't new.
         rewritten = self.rewritten if is_new and not by_xla else []
         name = explain.name(trace)
-        return explain.graph_of(name, trace, compiler_ir, lambda: rewritten, MissingNames())
+        return explain.graph_of(name, trace, compiler_ir, rewritten)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from d2lhybrid.backends.failures import quiet
 from d2lhybrid.backends.overhead import least_until
 from d2lhybrid.backends.torch import device, dynamo, inductor, parts, private
 from d2lhybrid.backends.torch.explain import VERSION, made, why_no_graph
+from d2lhybrid.backends.torch.nodes import operation_name
 from d2lhybrid.backends.torch.stages import graph_of, is_view
 from d2lhybrid.core.arguments import Function, name_of
 from d2lhybrid.core.i18n import gettext as _
@@ -94,7 +95,7 @@ def _recorded(graph: Any, inputs: Any, options: dict[str, Any]) -> tuple[Functio
             return graph_of(VERSION, "", own, inputs)
 
     called = [node for node in graph.graph.nodes if node.op.startswith("call_")]
-    operations = sum(not is_view(inductor.operation_name(node)) for node in called)
+    operations = sum(not is_view(operation_name(node)) for node in called)
     return dynamo.in_tracing_context(make), operations
 
 
