@@ -16,7 +16,13 @@ from d2lhybrid.backends.mxnet.stages import VERSION, RecordedBlock, graphs_of, r
 from d2lhybrid.backends.mxnet.variants import PLAIN_BLOCK
 from d2lhybrid.core.arguments import Args, Kwargs, name_of
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.graphs.explanation import Explanation, Finding, Recording, nothing_compiled
+from d2lhybrid.graphs.explanation import (
+    Explanation,
+    Finding,
+    Recording,
+    calls_what_is_compiled,
+    nothing_compiled,
+)
 
 
 def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
@@ -38,11 +44,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         if not (graph_count or call.refusal or isinstance(model, gluon.HybridBlock)):
             notes = (nothing_compiled(_(PLAIN_BLOCK)),)
     elif graph_count:
-        text = _(
-            "{model} itself isn't compiled, but it calls compiled code: these are the graphs of "
-            "that code. The rest of the call runs in Python."
-        )
-        notes = (text.format(model=name_of(model)),)
+        notes = (calls_what_is_compiled(name_of(model)),)
     elif not call.refusal:
         code = getattr(model, "__code__", None)  # only a function of Python's has some
         place = (code.co_filename, code.co_firstlineno) if code else ("", 0)
