@@ -67,12 +67,12 @@ def place(block: Any) -> Finding:
     """Where the Python code of a block stands."""
     kind = type(block)
     if can_be_graph(block):
-        code, text = kind.hybrid_forward.__code__, _("{block} isn't hybridized")
-        return Finding(text.format(block=kind.__name__), code.co_filename, code.co_firstlineno)
-    code, base = kind.forward.__code__, "Block"
-    if isinstance(block, HybridBlock):
-        base = "HybridBlock"
-    return Finding(f"{kind.__name__}({base}).forward", code.co_filename, code.co_firstlineno)
+        code = kind.hybrid_forward.__code__
+        reason = _("{block} isn't hybridized").format(block=kind.__name__)
+    else:
+        code, base = kind.forward.__code__, HybridBlock if isinstance(block, HybridBlock) else Block
+        reason = f"{kind.__name__}({base.__name__}).forward"
+    return Finding(reason, code.co_filename, code.co_firstlineno)
 
 
 def bind_positional(block: Any, args: Args, kwargs: Kwargs) -> Args:
