@@ -51,7 +51,7 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def unavailable_baseline(label: str, reason: str) -> CannotBuildError:
+def _unavailable_baseline(label: str, reason: str) -> CannotBuildError:
     """The error to raise if the baseline cannot be built, without which nothing is compared."""
     text = _("{label!r} is not available: {reason}")
     return CannotBuildError(text.format(label=label, reason=reason), label=label)
@@ -117,7 +117,7 @@ class Rounds:
                 if sampler.label == self.baseline:
                     if not isinstance(error, CannotBuildError):
                         raise
-                    raise unavailable_baseline(sampler.label, str(error)) from error
+                    raise _unavailable_baseline(sampler.label, str(error)) from error
                 self.unavailable[sampler.label] = str(error)
                 if sampler.later_calls:
                     self.ended_later.append(sampler.label)
@@ -228,9 +228,11 @@ class Rounds:
                     if spent > limit and self._may_stop(spent, spent / taken, before, limit):
                         break
         except KeyboardInterrupt:
-            if not self.count:
+            complete = self.count
+            if not complete:
                 raise KeyboardInterrupt from None
-            self._keep_complete()
+            for turn in self.turns:  # without what it took of the round that was interrupted
+                turn.forget(complete)
             return "interrupted"
         return "limit"
 
@@ -253,9 +255,3 @@ class Rounds:
         order = self.draw.permutation(len(turns))
         self.disturbance.follow_threads()
         self._count_in_each([turns[index] for index in order], self.disturbance.take_turn)
-
-    def _keep_complete(self) -> None:
-        """Drop the samples of a round that was interrupted."""
-        complete = self.count
-        for turn in self.turns:
-            turn.forget(complete)

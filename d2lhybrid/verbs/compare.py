@@ -155,8 +155,6 @@ def compare(
         check=check if isinstance(check, bool) else options.number("check", check),
         margin=options.number("margin", margin),
         references=references,
-        deprecated=in_role("deprecated", functions),
-        other_runtimes=in_role("runtime", functions),
         unavailable=_unavailable(functions),
         build_timeout=options.number_or_none("build_timeout", build_timeout),
         timer=options.timer(timer),

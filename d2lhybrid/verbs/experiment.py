@@ -31,6 +31,7 @@ from d2lhybrid.measuring.row import Rows
 from d2lhybrid.measuring.sampler import Sampler
 from d2lhybrid.measuring.warnings import warnings
 from d2lhybrid.verbs.comparison import Comparison
+from d2lhybrid.verbs.variants import in_role
 
 if TYPE_CHECKING:  # it loads when a question is asked
     from d2lhybrid.graphs.facts import Facts
@@ -61,8 +62,6 @@ class Experiment:
     check: bool | float = False
     margin: float = stats.MARGIN
     references: tuple[str, ...] = ()
-    deprecated: tuple[str, ...] = ()
-    other_runtimes: tuple[str, ...] = ()
     unavailable: Mapping[str, str] = field(default_factory=dict)
     build_timeout: float | None = None
     timer: TimerFunction = perf_counter
@@ -127,8 +126,8 @@ class Experiment:
             baseline_repeat=rounds.baseline_repeat.samples(rounds.is_async),
             unavailable=dict(rounds.unavailable),
             references=self.references,
-            deprecated=self.deprecated,
-            other_runtimes=self.other_runtimes,
+            deprecated=in_role("deprecated", self.functions),
+            other_runtimes=in_role("runtime", self.functions),
             checked=self.check,
             seed=self.seed,
             stopped=self.stopped,

@@ -1,4 +1,4 @@
-"""What the user has compiled of a model: itself, or something that it calls; and it without."""
+"""What the user has compiled of a model, or in it, and the model as Python runs it."""
 
 import copy
 from collections.abc import Iterable
