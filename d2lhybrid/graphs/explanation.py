@@ -199,6 +199,15 @@ def nothing_compiled(reason: str) -> str:
     return _("Nothing was compiled, because {reason}.").format(reason=reason)
 
 
+def calls_what_is_compiled(model: str) -> str:
+    """The note for what isn't compiled itself, and takes the graphs of what it calls."""
+    text = _(
+        "{model} itself isn't compiled, but it calls compiled code: these are the graphs of that "
+        "code. The rest of the call runs in Python."
+    )
+    return text.format(model=model)
+
+
 def _readable(file: str) -> str:
     """A short form of a path; a notebook's cell has none, and its number changes with every run."""
     ipython = sys.modules.get("IPython")

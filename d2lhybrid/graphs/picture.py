@@ -21,14 +21,13 @@ _FILLS = {KEPT: "#d5d5d5", FUSED: "#a9d6f5", FOLDED: "#f7d488", MERGED: "#dcbce6
 _FILLS |= {FREE: "#c3e5b8", REWRITTEN: "#f6bfae"}
 _MOST_PARTS = 12  # that a box lists
 _LONGEST_VALUE = 10  # letters of a constant that is shown in place of its name
-_LETTER, _LINE, _SMALL = 7.25, 16.0, 13.0  # of a monospaced font of 12 pixels
-_GAP, _RISE, _MARGIN, _BETWEEN = 14.0, 30.0, 10.0, 40.0
-_SWEEPS = 24
+# In pixels: what a monospaced font of 12 takes, and the space between what is drawn.
+_LETTER_WIDTH, _LINE_HEIGHT, _CAPTION_HEIGHT = 7.25, 16.0, 13.0
+_BETWEEN_BOXES, _BETWEEN_LAYERS, _BETWEEN_STAGES, _MARGIN = 14.0, 30.0, 40.0, 10.0
+_SWEEPS = 24  # over the layers, in which boxes move near their neighbours
 
 
-def svg(
-    stages: Sequence[Stage], headline: str, description: str = "", *, alone: bool = False
-) -> str:
+def svg(stages: Sequence[Stage], headline: str, description: str, *, alone: bool) -> str:
     """The stages side by side, each under its title.
 
     Args:
@@ -39,17 +38,15 @@ def svg(
     for stage in stages:
         stage_width, stage_height, drawing = _drawn(stage)
         body.append(f'<g transform="translate({x:.0f},{_MARGIN:.0f})">{drawing}</g>')
-        x, tallest = x + stage_width + _BETWEEN, max(tallest, stage_height)
-    x, tallest = x - _BETWEEN + _MARGIN, tallest + 2 * _MARGIN
-    spoken = f"<title>{escape(headline)}</title>"
-    spoken += f"<desc>{escape(description)}</desc>" if description else ""
+        x, tallest = x + stage_width + _BETWEEN_STAGES, max(tallest, stage_height)
+    x, tallest = x - _BETWEEN_STAGES + _MARGIN, tallest + 2 * _MARGIN
+    spoken = f"<title>{escape(headline)}</title><desc>{escape(description)}</desc>"
     colour = 'color="#111" ' if alone else ""
     ground = '<rect width="100%" height="100%" fill="#fff"/>' if alone else ""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{x:.0f}" '
         f'height="{tallest:.0f}" viewBox="0 0 {x:.0f} {tallest:.0f}" fill="currentColor" '
-        f"{colour}"
-        f'font-family="ui-monospace, Menlo, Consolas, monospace" font-size="12" '
+        f'{colour}font-family="ui-monospace, Menlo, Consolas, monospace" font-size="12" '
         f'text-anchor="middle">{spoken}{ground}{"".join(body)}</svg>'
     )
 
@@ -96,8 +93,8 @@ class _Spot:
         """As large as what the box shows."""
         lines, caption = _lines(node), fate_text(node)
         widest = max(map(width, (*lines, caption)))
-        height = len(lines) * _LINE + bool(caption) * _SMALL + 8
-        return cls(node, widest * _LETTER + 16, height)
+        height = len(lines) * _LINE_HEIGHT + bool(caption) * _CAPTION_HEIGHT + 8
+        return cls(node, widest * _LETTER_WIDTH + 16, height)
 
     def barycentre(self) -> float:
         """The mean place of its neighbours."""
@@ -112,7 +109,7 @@ def _drawn(stage: Stage) -> tuple[float, float, str]:
     left = min((spot.x - spot.width / 2 for spot in spots), default=0.0)
     right = max((spot.x + spot.width / 2 for spot in spots), default=0.0)
     bottom = max((spot.y + spot.height / 2 for spot in spots), default=0.0)
-    total_width = max(width(stage.title) * _LETTER * 1.1, right - left)
+    total_width = max(width(stage.title) * _LETTER_WIDTH * 1.1, right - left)
     shift = (total_width - left - right) / 2
     drawing = "".join(map(_arrow, arrows))
     drawing += "".join(_box(spot, spot.node) for spot in spots if spot.node)
@@ -143,7 +140,9 @@ def _box(spot: _Spot, node: Node) -> str:
     caption, fill = fate_text(node), _FILLS.get(node.fate, "")
     dashes = ' stroke-dasharray="4 3"' if node.fate == DROPPED else ""
     left, top = spot.x - spot.width / 2, spot.y - spot.height / 2
-    texts = [_text(spot.x, top + _LINE * row, line) for row, line in enumerate(_lines(node), 1)]
+    texts = [
+        _text(spot.x, top + _LINE_HEIGHT * row, line) for row, line in enumerate(_lines(node), 1)
+    ]
     if caption:
         texts.append(_text(spot.x, top + spot.height - 6, caption, ' font-size="10"'))
     return (
@@ -204,8 +203,8 @@ def _stack(layers: Sequence[Sequence[_Spot]]) -> None:
         height, x = max(spot.height for spot in layer), 0.0
         for spot in layer:
             spot.y, spot.x = y + height / 2, x + spot.width / 2
-            x += spot.width + _GAP
-        y += height + _RISE
+            x += spot.width + _BETWEEN_BOXES
+        y += height + _BETWEEN_LAYERS
 
 
 def _move_to_neighbours(layer: list[_Spot]) -> None:
@@ -216,7 +215,7 @@ def _move_to_neighbours(layer: list[_Spot]) -> None:
     layer.sort(key=_Spot.barycentre)
     to_the_right = [spot.barycentre() for spot in layer]
     to_the_left = to_the_right[:]
-    distances = [(left.width + right.width) / 2 + _GAP for left, right in pairwise(layer)]
+    distances = [(left.width + right.width) / 2 + _BETWEEN_BOXES for left, right in pairwise(layer)]
     for at, distance in enumerate(distances):
         to_the_right[at + 1] = max(to_the_right[at + 1], to_the_right[at] + distance)
     for at, distance in reversed(list(enumerate(distances))):

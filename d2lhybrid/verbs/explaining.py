@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from d2lhybrid.backends.base import Framework
 from d2lhybrid.backends.owners import framework_of_call, unknown_framework
 from d2lhybrid.backends.verb import running, verb
-from d2lhybrid.core.arguments import Args, Call, Kwargs, name_of
+from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.usage import not_a_model
@@ -51,8 +50,7 @@ def explain(model: Any, /, *args: Any) -> Explanation:
     >>> explanation.graphs()[0].fates
     {'layer_fwd': 'kept'}
     """
-    framework, model, args, kwargs = _asked(model, args)
-    explanation = framework.explain.explain(model, args, kwargs)
+    explanation = _explained(Call.of(model, args))
     if explanation.recording is None:
         return explanation
     recording = explanation.recording
@@ -105,14 +103,13 @@ def graph(model: Any, /, *args: Any) -> Graph:
     >>> picture.count("merged"), picture.count("kept")
     (1, 2)
     """
-    framework, model, args, kwargs = _asked(model, args)
-    explanation = framework.explain.explain(model, args, kwargs)
+    explanation = _explained(Call.of(model, args))
     if not explanation.graph_count or explanation.recording is None:
         text = _(
             "Expected a model that {framework} records as a graph. Received: {model}, which it "
             "doesn't. {explain} shows why."
         )
-        names = {"framework": framework.display, "model": name_of(model)}
+        names = {"framework": explanation.framework, "model": explanation.model}
         message = text.format(**names, explain="explain(model, ...)")
         refused = [finding.reason for finding in explanation.unsupported]
         raise ArgumentError(" ".join([message, *refused]))
@@ -128,10 +125,9 @@ def graph(model: Any, /, *args: Any) -> Graph:
     return replace(first, notes=(*first.notes, note))
 
 
-def _asked(model: Any, args: Args) -> tuple[Framework, Any, Args, Kwargs]:
-    """The framework of a model, the model and its arguments."""
-    called = Call.of(model, args)
-    framework = framework_of_call(called.function, called.args, called.kwargs)
+def _explained(call: Call) -> Explanation:
+    """What the framework says whose model is called."""
+    framework = framework_of_call(call.function, call.args, call.kwargs)
     if framework is None:
-        raise unknown_framework(called.function, *called.args, *called.kwargs.values())
-    return framework, called.function, called.args, called.kwargs
+        raise unknown_framework(call.function, *call.args, *call.kwargs.values())
+    return framework.explain.explain(call.function, call.args, call.kwargs)

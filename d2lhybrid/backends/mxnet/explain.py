@@ -16,7 +16,13 @@ from d2lhybrid.backends.mxnet.stages import VERSION, RecordedBlock, graphs_of, r
 from d2lhybrid.backends.mxnet.variants import PLAIN_BLOCK
 from d2lhybrid.core.arguments import Args, Kwargs, name_of
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.graphs.explanation import Explanation, Finding, Recording, nothing_compiled
+from d2lhybrid.graphs.explanation import (
+    Explanation,
+    Finding,
+    Recording,
+    calls_what_is_compiled,
+    nothing_compiled,
+)
 
 
 def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
@@ -38,11 +44,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         if not (graph_count or call.refusal or isinstance(model, gluon.HybridBlock)):
             notes = (nothing_compiled(_(PLAIN_BLOCK)),)
     elif graph_count:
-        text = _(
-            "{model} itself isn't compiled, but it calls compiled code: these are the graphs of "
-            "that code. The rest of the call runs in Python."
-        )
-        notes = (text.format(model=name_of(model)),)
+        notes = (calls_what_is_compiled(name_of(model)),)
     elif not call.refusal:
         code = getattr(model, "__code__", None)  # only a function of Python's has some
         place = (code.co_filename, code.co_firstlineno) if code else ("", 0)
@@ -98,7 +100,7 @@ def _watched(model: Any, blocks: Sequence[Any], args: Args, kwargs: Kwargs) -> _
     active = list(filter(private.is_active, hybrid))
     # A function is never a graph, so that only what is hybridized in it is compiled.
     if isinstance(model, gluon.Block) and not any(map(modules.is_graph, hybrid)):
-        active += filter(modules.can_be_graph, modules.down_to(model, modules.can_be_graph))
+        active += modules.outermost(model, modules.can_be_graph)
     before = programs_compiled() or 0
     with quiet(), private.graphs_anew(hybrid, active), ExitStack() as hooks:
         for block in blocks:

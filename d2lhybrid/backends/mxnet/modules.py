@@ -40,12 +40,13 @@ def blocks_in(function: Function) -> list[Any]:
     return each_once(blocks)
 
 
-def down_to(function: Function, is_outermost: Callable[[Any], bool]) -> list[Any]:
-    """The blocks that a call enters, down to the outermost ones of a kind, which are among them."""
+def outermost(function: Function, is_of_kind: Callable[[Any], bool]) -> list[Any]:
+    """The blocks of a kind that a call enters, without those inside of them."""
 
     def entered(block: Any) -> Iterator[Any]:
-        yield block
-        if not is_outermost(block):
+        if is_of_kind(block):
+            yield block
+        else:
             for child in private.children(block):
                 yield from entered(child)
 
@@ -66,12 +67,12 @@ def place(block: Any) -> Finding:
     """Where the Python code of a block stands."""
     kind = type(block)
     if can_be_graph(block):
-        code, text = kind.hybrid_forward.__code__, _("{block} isn't hybridized")
-        return Finding(text.format(block=kind.__name__), code.co_filename, code.co_firstlineno)
-    code, base = kind.forward.__code__, "Block"
-    if isinstance(block, HybridBlock):
-        base = "HybridBlock"
-    return Finding(f"{kind.__name__}({base}).forward", code.co_filename, code.co_firstlineno)
+        code = kind.hybrid_forward.__code__
+        reason = _("{block} isn't hybridized").format(block=kind.__name__)
+    else:
+        code, base = kind.forward.__code__, HybridBlock if isinstance(block, HybridBlock) else Block
+        reason = f"{kind.__name__}({base.__name__}).forward"
+    return Finding(reason, code.co_filename, code.co_firstlineno)
 
 
 def bind_positional(block: Any, args: Args, kwargs: Kwargs) -> Args:

@@ -154,7 +154,7 @@ def why_not_compiled(function: Any) -> str:
                 "hybrid_forward in its place."
             )
             return text.format(block=name_of(block))
-    for block in filter(modules.is_graph, modules.down_to(function, modules.is_graph)):
+    for block in modules.outermost(function, modules.is_graph):
         text = _("A call never reaches {block}, which is hybridized.")
         return text.format(block=name_of(block))
     return ""

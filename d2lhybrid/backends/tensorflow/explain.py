@@ -36,6 +36,7 @@ from d2lhybrid.graphs.explanation import (
     Finding,
     MissingNames,
     Recording,
+    calls_what_is_compiled,
     nothing_compiled,
 )
 from d2lhybrid.graphs.graph import Graph
@@ -88,8 +89,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         return replace(report, unsupported=(refused,), notes=missing.notes("TensorFlow"))
     notes = incomplete = missing.notes("TensorFlow")
     if is_in_python:
-        text = _("{model} itself isn't compiled: it runs in Python and calls compiled functions.")
-        notes = (text.format(model=label), *notes)
+        notes = (calls_what_is_compiled(label), *notes)
     return replace(
         report,
         graph_count=len(called),

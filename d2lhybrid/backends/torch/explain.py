@@ -22,6 +22,7 @@ from d2lhybrid.graphs.explanation import (
     Finding,
     MissingNames,
     Recording,
+    calls_what_is_compiled,
     nothing_compiled,
 )
 from d2lhybrid.graphs.graph import Graph
@@ -57,7 +58,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         failures = [earlier] if earlier else []
     notes = missing.notes(VERSION)
     if in_parts:
-        notes = (_in_parts_text(name), *notes)
+        notes = (calls_what_is_compiled(name), *notes)
     if not recorded and not error:
         reasons = [finding.reason for finding in (*breaks, *failures)]
         notes = (nothing_compiled(why_no_graph(reasons[-1] if reasons else "")), *notes)
@@ -111,14 +112,6 @@ def _run(see: Function, model: Any, is_inside: bool, args: Args, kwargs: Kwargs)
             require_runs(name_of(eager(model)), eagerly, args, kwargs)
             return seen, error
     return seen, None
-
-
-def _in_parts_text(name: str) -> str:
-    text = _(
-        "{model} itself isn't compiled, but it calls compiled code: these are the graphs of that "
-        "code. The rest of the call runs in Python."
-    )
-    return text.format(model=name)
 
 
 def made(recorded: Sequence[Function]) -> tuple[Graph, ...]:
