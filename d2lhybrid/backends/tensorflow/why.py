@@ -12,7 +12,6 @@ from functools import partial
 from itertools import chain
 from operator import neg
 from textwrap import shorten
-from threading import get_ident
 from time import perf_counter
 from traceback import walk_stack
 from typing import Any
@@ -64,27 +63,9 @@ def traces_made() -> int | None:
 def _note_made(trace: Any) -> None:
     global _traces_made, _data_traces_made
     _data_traces_made += private.is_of_data(trace)
-    if _is_users(trace):
+    if private.is_users(trace):
         _traces_made += 1
         _numbers[trace] = _traces_made
-
-
-def _is_users(trace: Any) -> bool:
-    """Is it a trace by itself, no part of another, and none that TensorFlow makes for itself?"""
-    return not tf.inside_function() and not private.is_internal(trace)
-
-
-@contextmanager
-def _watched(note: Callable[[Any, list[Any]], object]) -> Iterator[None]:
-    """Call `note` with each trace that this thread calls in the block, and with its tensors."""
-    thread = get_ident()
-
-    def note_users(trace: Any, tensors: list[Any]) -> None:
-        if get_ident() == thread and _is_users(trace):
-            note(trace, tensors)
-
-    with private.noted_traces_called(note_users):
-        yield
 
 
 @dataclass(frozen=True)
@@ -109,7 +90,7 @@ def _traces_called() -> Iterator[list[_Called]]:
         stack = [(frame.f_code.co_filename, line) for frame, line in walk_stack(None)]
         called.append(_Called(trace, is_new, shapes, last_user_frame(reversed(stack))))
 
-    with _watched(note):
+    with private.noted_traces_called(note):
         yield called
 
 
@@ -289,7 +270,10 @@ def seconds_before(run: Function) -> float | None:
         function()
         return called[0][0] - start, perf_counter() - called[0][0]
 
-    with _watched(lambda trace, tensors: called.append((perf_counter(), trace, tensors))):
+    def note(trace: Any, tensors: list[Any]) -> None:
+        called.append((perf_counter(), trace, tensors))
+
+    with private.noted_traces_called(note):
         run()
         if not called:
             return None
