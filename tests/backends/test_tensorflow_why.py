@@ -1,11 +1,9 @@
 """What a call of TensorFlow compiles, whether compiled code runs in it, why one compiles again."""
 
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from itertools import count, cycle
 from pathlib import Path
 from statistics import median
-from threading import Barrier, BrokenBarrierError, Thread
+from threading import Thread
 from time import perf_counter, sleep
 
 import numpy as np
@@ -117,22 +115,6 @@ def test_an_error_in_the_call_leaves_tensorflow_as_it_was():
     with pytest.raises(ZeroDivisionError):
         TENSORFLOW.why.watched_call(lambda: 1 / 0)
     assert isinstance(concrete, call_flat)
-    assert type(concrete)._call_flat is method
-
-
-def test_two_threads_that_ask_leave_tensorflow_as_it_was():
-    concrete = tf.function(lambda x: x).get_concrete_function(X)
-    method = type(concrete)._call_flat
-    at_once = Barrier(2, timeout=10)
-
-    def slow():
-        with suppress(BrokenBarrierError):
-            at_once.wait(timeout=0.5)
-        return concrete(X)
-
-    with ThreadPoolExecutor(2) as pool:
-        asked = [pool.submit(TENSORFLOW.why.watched_call, slow) for _thread in range(2)]
-        assert [one.result() for one in asked] == [(1, None), (1, None)]
     assert type(concrete)._call_flat is method
 
 
