@@ -169,17 +169,18 @@ class ExampleCall:
     def _require_dims(self, dynamic: DynamicDims, ranks: Sequence[int]) -> None:
         """Raise ArgumentError unless each name in `dynamic` is an input that has these axes."""
         rank_of = dict(zip(self.input_names, ranks, strict=True))
-        for name, dims in dynamic.items():
-            has_dims = isinstance(dims, Mapping) and name in rank_of
-            if not has_dims or dims.keys() - {*range(rank_of[name])}:
-                text = _(
-                    "Expected axes of the inputs ({names}) as dynamic, such as {example}. "
-                    "Received: {received!r}."
-                )
-                example = f"{{{self.input_names[0]!r}: {{0: 'batch'}}}}"
-                names = ", ".join(self.input_names)
-                received = {name: dims}
-                raise ArgumentError(text.format(names=names, example=example, received=received))
+        are_fine = isinstance(dynamic, Mapping) and all(
+            isinstance(dims, Mapping) and name in rank_of and dims.keys() <= {*range(rank_of[name])}
+            for name, dims in dynamic.items()
+        )
+        if not are_fine:
+            text = _(
+                "Expected axes of the inputs ({names}) as dynamic, such as {example}. "
+                "Received: {received!r}."
+            )
+            example = f"{{{self.input_names[0]!r}: {{0: 'batch'}}}}"
+            names = ", ".join(self.input_names)
+            raise ArgumentError(text.format(names=names, example=example, received=dynamic))
 
 
 def _names(leaves: Sequence[Leaf], taken: Sequence[str] = ()) -> list[str]:

@@ -45,12 +45,13 @@ def reveal(
     compiled           –       1
     You got 0 of 1 right.
     """
-    kind = kind_of_all(actual)
-    require_guesses(guess, actual, kind)
+    answers: Mapping[str, Any] = actual
+    kind = kind_of_all(answers)
+    require_guesses(guess, answers, kind)
     if kind is Comparison:
-        _reveal_comparisons(actual, guess)
+        _reveal_comparisons(answers, guess)
     else:
-        print(in_words(actual, guess))
+        print(in_words(answers, guess))
 
 
 def _reveal_comparisons(results: Any, guess: Mapping[str, Any]) -> None:
