@@ -121,8 +121,6 @@ def _called(
         rewritten = missing.ask(lambda: stack.enter_context(collection), [])
 
         def note(trace: Any, tensors: list[Any]) -> None:
-            if tf.inside_function() or private.is_internal(trace):
-                return
             compiler_ir = None
             if is_by_xla(trace):
                 require_numbers(trace.inputs)

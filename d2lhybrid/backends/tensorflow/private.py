@@ -86,9 +86,10 @@ def compiler_ir(concrete: Any, inputs: list[Any]) -> Callable[..., str]:
     return ir
 
 
-def is_internal(trace: Any) -> bool:
-    """Does TensorFlow make it for itself?"""
-    return is_of_data(trace) or trace.graph.name == "initialize_variables"
+def is_users(trace: Any) -> bool:
+    """Is it a trace by itself, no part of another, and none that TensorFlow makes for itself?"""
+    is_internal = is_of_data(trace) or trace.graph.name == "initialize_variables"
+    return not tf.inside_function() and not is_internal
 
 
 def is_of_data(trace: Any) -> bool:
@@ -122,13 +123,14 @@ def apart() -> Iterator[None]:
 
 
 def noted_traces_called(note: Callable[[Any, list[Any]], object]) -> AbstractContextManager[None]:
-    """Call `note` with each trace that this thread calls in the block, and its tensors.
+    """Call `note` with each trace of the user's that this thread calls, and its tensors.
 
     TensorFlow calls them by one method. If it has another, none is seen.
     """
 
     def note_call(trace: Any, tensors: list[Any], *_captured: Any, **_by_name: Any) -> None:
-        note(trace, tensors)
+        if is_users(trace):
+            note(trace, tensors)
 
     owner: Any = import_module(f"{_FUNCTIONS}.concrete_function").ConcreteFunction
     return hooked(owner, "_call_flat", note_call)

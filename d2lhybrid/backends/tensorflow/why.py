@@ -6,7 +6,7 @@ method by which it calls one. The programs of XLA can't be seen from Python.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -15,14 +15,13 @@ from textwrap import shorten
 from time import perf_counter
 from traceback import walk_stack
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import tensorflow as tf
 
 from d2lhybrid.backends.defaults import why as defaults
 from d2lhybrid.backends.failures import quiet
 from d2lhybrid.backends.overhead import least
-from d2lhybrid.backends.tensorflow import explain, private
+from d2lhybrid.backends.tensorflow import compiler, explain, private
 from d2lhybrid.backends.tensorflow.modules import (
     compiled_in,
     is_by_xla,
@@ -45,43 +44,6 @@ _LONGEST_TYPE = 80  # letters of an argument's type or value
 _ONLY_IN_GRAPHS = CONTROL_FLOW | {"Identity", "IdentityN", "NoOp", "ReadVariableOp"}
 _ONLY_IN_GRAPHS |= {"Shape", "ShapeN", "Size", "BroadcastGradientArgs"}
 
-_traces_made = 0  # since somebody first asked
-_data_traces_made = 0  # those of tf.data, which the other number leaves out
-_numbers: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # of each trace, in order
-
-
-def traces_made() -> int | None:
-    """How many traces TensorFlow has made since this was first asked; None if it doesn't tell."""
-    callbacks = private.trace_callbacks()
-    if callbacks is None:
-        return None
-    if _note_made not in callbacks:
-        callbacks.append(_note_made)
-    return _traces_made
-
-
-def _note_made(trace: Any) -> None:
-    global _traces_made, _data_traces_made
-    _data_traces_made += private.is_of_data(trace)
-    if _is_users(trace):
-        _traces_made += 1
-        _numbers[trace] = _traces_made
-
-
-def _is_users(trace: Any) -> bool:
-    """Is it a trace by itself, no part of another, and none that TensorFlow makes for itself?"""
-    return not tf.inside_function() and not private.is_internal(trace)
-
-
-def _watched(note: Callable[[Any, list[Any]], object]) -> AbstractContextManager[None]:
-    """Call `note` with each trace that this thread calls in the block, and with its tensors."""
-
-    def note_users(trace: Any, tensors: list[Any]) -> None:
-        if _is_users(trace):
-            note(trace, tensors)
-
-    return private.noted_traces_called(note_users)
-
 
 @dataclass(frozen=True)
 class _Called:
@@ -96,16 +58,16 @@ class _Called:
 @contextmanager
 def _traces_called() -> Iterator[list[_Called]]:
     """The traces that this thread calls in the block; new are those that are made in it."""
-    called, made_before = [], traces_made() or 0
+    called, made_before = [], compiler.programs_compiled() or 0
 
     def note(trace: Any, tensors: list[Any]) -> None:
         """The tensors aren't kept, because they would fill the memory."""
-        is_new = _numbers.get(trace, 0) > made_before
+        is_new = compiler.number_of(trace) > made_before
         shapes = [f"{tensor.dtype.name} {tensor.shape}" for tensor in tensors]
         stack = [(frame.f_code.co_filename, line) for frame, line in walk_stack(None)]
         called.append(_Called(trace, is_new, shapes, last_user_frame(reversed(stack))))
 
-    with _watched(note):
+    with private.noted_traces_called(note):
         yield called
 
 
@@ -165,10 +127,10 @@ def first_call() -> Iterator[Callable[[], Explanation | None]]:
             with suppress(AttributeError, ImportError):
                 call.rewritten = stack.enter_context(private.graph_collection())
         call.called = stack.enter_context(_traces_called())
-        start, data_before = perf_counter(), _data_traces_made
+        start, data_before = perf_counter(), compiler.data_traces_made()
         yield call.explanation
         call.seconds = perf_counter() - start
-        call.makes_dataset = _data_traces_made > data_before
+        call.makes_dataset = compiler.data_traces_made() > data_before
 
 
 def is_compiled(function: Function) -> bool:
@@ -285,7 +247,10 @@ def seconds_before(run: Function) -> float | None:
         function()
         return called[0][0] - start, perf_counter() - called[0][0]
 
-    with _watched(lambda trace, tensors: called.append((perf_counter(), trace, tensors))):
+    def note(trace: Any, tensors: list[Any]) -> None:
+        called.append((perf_counter(), trace, tensors))
+
+    with private.noted_traces_called(note):
         run()
         if not called:
             return None

@@ -14,7 +14,13 @@ from typing import Any, NamedTuple
 import torch
 
 from d2lhybrid.backends.torch.parts import callables_in
-from d2lhybrid.backends.torch.private import APART, backend_of, compiled_wrapper, original
+from d2lhybrid.backends.torch.private import (
+    APART,
+    backend_of,
+    compiled_wrapper,
+    original,
+    recompile_limit,
+)
 from d2lhybrid.core.arguments import Function
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.user_code import last_user_frame
@@ -90,14 +96,13 @@ def compilations(model: Any) -> int:
 
 def limits(model: Any) -> list[tuple[CodeType, int]]:
     """The code, and the limit, where TorchDynamo compiles no more programs of what is compiled."""
-    limit = torch._dynamo.config.recompile_limit
-    reached: dict[int, CodeType] = {}
+    reached: dict[int, tuple[CodeType, int]] = {}
     for inner in callables_in(model):
         if wrapper := compiled_wrapper(inner):
-            region = getattr(wrapper, "_isolate_recompiles_id", -1)
+            limit, region = recompile_limit(wrapper), getattr(wrapper, "_isolate_recompiles_id", -1)
             codes = [code for code in codes_of(inner) if _program_count(code, region) >= limit]
-            reached |= {id(code): code for code in codes}
-    return [(code, limit) for code in reached.values()]
+            reached |= {id(code): (code, limit) for code in codes}
+    return list(reached.values())
 
 
 def _program_count(code: CodeType, region: int) -> int:

@@ -83,10 +83,26 @@ def is_compiled_by_inductor(model: Any) -> bool:
 def backend_of(model: Any) -> Any:
     """The backend for which ``torch.compile`` got this; None of what isn't compiled itself."""
     wrapper = compiled_wrapper(model)
-    if wrapper is None:
-        return None
+    return torch._dynamo.eval_frame.innermost_backend(_callback(wrapper)) if wrapper else None
+
+
+def recompile_limit(wrapper: Any) -> int:
+    """How many programs of a code TorchDynamo compiles: as ``torch.compile`` was told, or globally.
+
+    The callback keeps what it was told, behind those that were put around it.
+    """
+    callback = _callback(wrapper)
+    while callback is not None:
+        limit: int | None = getattr(callback, "_recompile_limit", None)
+        if limit is not None:
+            return limit
+        callback = getattr(callback, "_torchdynamo_orig_backend", None)
+    return torch._dynamo.config.recompile_limit
+
+
+def _callback(wrapper: Any) -> Any:
     context: Any = getclosurevars(wrapper).nonlocals.get("self")
-    return torch._dynamo.eval_frame.innermost_backend(context.callback)
+    return context.callback
 
 
 def has_inductor_compiled() -> bool:
