@@ -113,7 +113,7 @@ def _shown(output: Output, say: Say) -> Iterator[str]:
             first, *others = recorded
             rows = [_row(first, "baseline"), *(_row(row, "variant") for row in others)]
             metrics = [metric for metric in METRICS if metric in first.seconds]
-            cold_starts = any(row.cold_seconds is not None for row in rows)
+            cold_starts = any(row.cold_seconds for row in rows)
             yield from _table(narrow_table(rows, metrics, cold_starts), say)
             reasons = [Row(label, reason=reason) for label, reason in unavailable.items()]
             yield from (_plain(say(line)) for line in not_run(reasons))
