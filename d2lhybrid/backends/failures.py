@@ -1,8 +1,8 @@
 """Calls that fail: whose fault it is, and the line of the user's code from which it comes."""
 
 import logging
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -51,24 +51,29 @@ def call_error(label: str, error: Exception, args: Args, kwargs: Kwargs) -> Call
     return CallFailedError(message, label=label, reason=f"{kind}: {said}")
 
 
-@contextmanager
-def wrap_call_errors(label: str, args: Args = (), kwargs: Mapping[str, Any] = {}) -> Iterator[None]:
+@dataclass
+class wrap_call_errors(AbstractContextManager[Any]):
     """Let what the block raises say which callable it was; errors of our own stay as they are.
 
     A call that fails may have left work in a queue of its framework, whose error would come up in
     whatever runs next. So all frameworks are waited for until none raises.
     """
-    try:
-        yield
-    except Exception as error:
+
+    label: str
+    args: Args = ()
+    kwargs: Kwargs = field(default_factory=dict)
+
+    # A generator with ``contextmanager`` would let a StopIteration of the callable out as it is.
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if not isinstance(error, Exception):
+            return
         for _attempt in range(MAX_QUEUED_ERRORS):
             with suppress(Exception):
                 for framework in loaded():
                     framework.device.synchronize()
                 break
-        if isinstance(error, D2LHybridError):
-            raise
-        raise call_error(label, error, args, {**kwargs}) from error
+        if not isinstance(error, D2LHybridError):
+            raise call_error(self.label, error, self.args, self.kwargs) from error
 
 
 def require_runs(label: str, run: Function, args: Args, kwargs: Kwargs) -> None:

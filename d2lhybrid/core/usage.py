@@ -16,6 +16,7 @@ Verb = TypeVar("Verb", bound=Callable[..., Any])
 # Gets the arguments by the names of the parameters; returns what is wrong with them, or "".
 Check = Callable[[Mapping[str, Any]], str]
 MOST = 4  # arguments, or elements of one, that a message lists
+ONLY = "variants(net, x).only('eager')"  # what people mean by an option `only`
 _OPTIONS: dict[str, list[str]] = {}  # of the functions that take a model's arguments
 
 
@@ -88,7 +89,7 @@ def _wrong_keyword(expected: Signature, kwargs: Mapping[str, Any]) -> str:
 
 def _instead_of(name: str, known: list[str]) -> str:
     """What to write in place of a keyword that a function hasn't got."""
-    if right := nearest(name, known):
+    if right := nearest(name, known) or (ONLY if name == "only" else ""):
         return _("Write {right} instead of {wrong}.").format(right=right, wrong=name)
     for verb, options in _OPTIONS.items():
         if name in options:

@@ -117,10 +117,6 @@ class Variants(MutableMapping[str, Function]):
     def __ror__(self, other: Any) -> "Variants":
         return self._with(other) | self if isinstance(other, Mapping) else NotImplemented
 
-    def __ior__(self, other: Any) -> "Variants":
-        self.update(other)
-        return self
-
     def update(self, other: Any = (), /, **named: Any) -> None:
         """Like ``dict.update``; of other variants also the reasons why some cannot be built."""
         if isinstance(other, Variants):
