@@ -80,14 +80,22 @@ class Stored:
         trusted = trust or self.trusted
         if self.format.risk and not trusted:
             path = str(self.root)
-            text = sentences(
-                _("You did not save {path!r} as it is, and its format {format!r} can carry code."),
-                _(self.format.risk),
-                _("If you know where it comes from, use {trust}."),
+            text = _(
+                "You did not save {path!r} as it is, and its format {format!r} can carry code."
             )
-            written = typed("trust(path)", f"verify {shlex.quote(path)} --trust")
-            fields = {"path": path, "format": self.format.name, "trust": written}
-            raise errors.UntrustedArtifactError(text, **fields)
+            in_python = _(
+                "Look at it with {inspect}; if you know where it comes from, use {trust}, or "
+                "{once} once."
+            )
+            in_shell = _("If you know where it comes from, use {trust}.")
+            raise errors.UntrustedArtifactError(
+                sentences(text, _(self.format.risk), typed(in_python, in_shell)),
+                path=path,
+                format=self.format.name,
+                inspect="inspect(path)",
+                trust=typed("trust(path)", f"verify {shlex.quote(path)} --trust"),
+                once="load(path, trust=True)",
+            )
         return trusted
 
     @contextlib.contextmanager

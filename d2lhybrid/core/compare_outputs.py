@@ -101,14 +101,9 @@ def mismatch(answer: Answer, expected: Answer, tolerance: float | None = None) -
             float32 from an accelerator it is a fraction of the largest number in its row.
     """
     if answer.keys() != expected.keys():
-        received = next((path for path in answer if path not in expected), "")
-        wanted = next((path for path in expected if path not in answer), "")
-        text = _("{received}, should be {expected}")
-        if not received:
-            text = _("{expected} is missing")
-        elif not wanted:
-            text = _("{received} should not be there")
-        return text.format(received=received, expected=wanted)
+        received = next((path for path in answer if path not in expected), _("nothing"))
+        wanted = next((path for path in expected if path not in answer), _("nothing"))
+        return _("{received}, should be {expected}").format(received=received, expected=wanted)
     coarsest = _coarsest([*answer.values(), *expected.values()])
     differences = (
         _leaf_mismatch(path, leaf, expected[path], tolerance, coarsest)

@@ -11,13 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from d2lhybrid.backends.example_call import ExampleCall
-from d2lhybrid.backends.formats import (
-    Format,
-    HostArrays,
-    NativeProgram,
-    Option,
-    Options,
-)
+from d2lhybrid.backends.formats import Format, HostArrays, NativeProgram, Option, Options
 from d2lhybrid.core.environment import variable_set
 from d2lhybrid.core.errors import UnsupportedArtifactError
 from d2lhybrid.core.i18n import gettext as _, noop as N_
