@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polib
 
-from book.blocks import Chapter, texts
+from book.blocks import Chapter, Texts
 from book.catalogs import (
     Catalogs,
     Key,
@@ -22,6 +22,7 @@ from book.files import TRANSLATIONS
 from book.glossary import Term, terms_problems
 from book.languages import Language
 from book.pieces import differences
+from book.readme import all_texts
 from book.translate import Message
 from book.typography import leftover, typography
 
@@ -37,13 +38,13 @@ def unfit(message: Message, text: str, language: Language) -> list[str]:
 
 
 def audit(
-    language: Language, chapters: Sequence[Chapter], catalogs: Catalogs, terms: Sequence[Term]
+    language: Language, wanted: Sequence[Texts], catalogs: Catalogs, terms: Sequence[Term]
 ) -> Iterator[Problem]:
     """Every message of a language that is missing, stale, or not as it should be."""
-    for one in texts(chapters):
+    for one in wanted:
         path = catalog_path(language, one.name).as_posix()
-        wanted = {message_key(message): message for message in one.messages}
-        yield from catalog_problems(path, catalogs[one.name], wanted, language, terms)
+        messages = {message_key(message): message for message in one.messages}
+        yield from catalog_problems(path, catalogs[one.name], messages, language, terms)
 
 
 def catalog_problems(
@@ -97,8 +98,9 @@ def quote(key: Key) -> str:
 
 def strays(root: Path, chapters: Sequence[Chapter]) -> Iterator[Problem]:
     """Templates that are behind their chapters, and catalogs that belong to none."""
-    names = {one.name for one in texts(chapters)}
-    for one in texts(chapters):
+    found = all_texts(root, chapters)
+    names = {one.name for one in found}
+    for one in found:
         path = template_path(one.name)
         if not (root / path).exists():
             continue
