@@ -3,9 +3,10 @@
 In README.md, its translations and docs/findings.md they stand between ``<!-- measured: NAME -->``
 and ``<!-- end -->``. ``make findings`` and ``make notebooks`` run this file. It writes them anew
 from ``recorded/``, from what a CPU did in several processes and what was recorded on a GPU, and
-draws their pictures into docs/images. With ``--check``, as ``make check`` runs it, it writes nothing
-and says which are behind. Figures that another processor rounded up or down stay as they are. A
-sentence that no longer holds stops it: then the sentence has to be rewritten, not the number.
+draws their pictures into docs/images. With ``--check``, as ``make check`` runs it, it writes
+nothing and says which are behind. Figures that another processor rounded up or down stay as they
+are. A sentence that no longer holds stops it: then the sentence has to be rewritten, not the
+number.
 """
 
 import re
