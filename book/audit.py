@@ -12,17 +12,18 @@ from book.catalogs import (
     catalog_path,
     entries,
     message_key,
+    present,
     read,
     template,
     template_path,
     translations,
 )
 from book.errors import Problem
-from book.files import TRANSLATIONS
+from book.files import README, TRANSLATIONS
 from book.glossary import Term, terms_problems
-from book.languages import Language
+from book.languages import ENGLISH, Language
 from book.pieces import differences
-from book.readme import all_texts
+from book.readme import all_texts, read_readme, ways
 from book.translate import Message
 from book.typography import leftover, typography
 
@@ -97,7 +98,7 @@ def quote(key: Key) -> str:
 
 
 def strays(root: Path, chapters: Sequence[Chapter]) -> Iterator[Problem]:
-    """Templates that are behind their chapters, and catalogs that belong to none."""
+    """Templates that are behind their sources, catalogs that belong to none, README's links."""
     found = all_texts(root, chapters)
     names = {one.name for one in found}
     for one in found:
@@ -110,3 +111,6 @@ def strays(root: Path, chapters: Sequence[Chapter]) -> Iterator[Problem]:
         if file.stem not in names:
             text = f"there is no chapter {file.stem}.md; rename the catalog with it, or delete it."
             yield Problem(file.relative_to(root).as_posix(), 1, text)
+    readme, links = read_readme(root), ways(ENGLISH, present(root))
+    if readme and links not in readme.source:
+        yield Problem(README, 1, f"links to other languages than there are; write: {links}")
