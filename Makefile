@@ -127,7 +127,7 @@ watch:  ## preview of a chapter as it is written: WHAT="pt/pytorch/hybridize"; e
 dist:  ## build the package into dist/ and try it in an empty environment
 	$(PYTHON) tools/dist.py $(if $(TAG),--tag "$(TAG)")
 
-notebooks: setup  ## build and execute the notebooks whose sources changed
+notebooks: setup  ## build and execute the notebooks whose sources changed, and README in each language
 	$(PY) -m book build --execute --jobs 1 $(if $(ALLOW_PARTIAL),--partial)
 	$(PY) tools/front_page.py
 

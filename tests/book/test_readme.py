@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import polib
 import pytest
 from book_samples import FRONT, change_entries, po
 from processes import ROOT
@@ -152,3 +153,11 @@ def test_it_says_of_documents_that_they_are_in_english(code):
     blocks = [block for block in text.split("\n\n") if IN_ENGLISH.search(block)]
     assert len(blocks) > 5
     assert not [block for block in blocks if NOTES[code] not in block]
+
+
+@pytest.mark.parametrize("code", NOTES)
+def test_so_do_chapters(code):
+    for path in (ROOT / "translations" / code / "LC_MESSAGES").glob("*.po"):
+        catalog = polib.pofile(str(path))
+        linking = [one for one in catalog if "../docs/" in one.msgid and not one.obsolete]
+        assert not [one.msgstr for one in linking if NOTES[code] not in one.msgstr]
