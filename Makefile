@@ -88,7 +88,7 @@ test-bare: setup  ## a notebook's first cell on a machine that has PyTorch alone
 	$(PY) tools/bare_notebook.py
 
 record: setup  ## run the GPU part on this machine's GPU, a quarter of an hour, into build/recorded; PARTS="cells-jax networks-jax", SECONDS=600, TO=folder
-	$(PY) -m recording run $(if $(PARTS),--parts $(PARTS)) $(if $(SECONDS),--seconds $(SECONDS)) \
+	$(PY) -m recording $(if $(PARTS),--parts $(PARTS)) $(if $(SECONDS),--seconds $(SECONDS)) \
 		$(if $(TO),--to "$(TO)") $(if $(COMMIT),--commit $(COMMIT))
 
 picture: setup  ## take README's picture anew, from the English PyTorch notebook of faster, in chromium

@@ -113,7 +113,7 @@ def _shown(output: Output, say: Say) -> Iterator[str]:
             first, *others = recorded
             rows = [_row(first, "baseline"), *(_row(row, "variant") for row in others)]
             metrics = [metric for metric in METRICS if metric in first.seconds]
-            cold_starts = any(row.cold_seconds is not None for row in rows)
+            cold_starts = any(row.cold_seconds for row in rows)
             yield from _table(narrow_table(rows, metrics, cold_starts), say)
             reasons = [Row(label, reason=reason) for label, reason in unavailable.items()]
             yield from (_plain(say(line)) for line in not_run(reasons))
@@ -134,14 +134,14 @@ def _row(recorded: recordings.Row, role: str) -> Row:
         role=role,
         deprecated=recorded.deprecated,
         times=times,
-        cold_seconds=recorded.cold_seconds,
+        first_seconds=recorded.cold_seconds or 0.0,
     )
 
 
 def _comparison(rows: Rows, say: Say) -> Iterator[str]:
     """Its table and what stands around it, without the details."""
     page = comparison_page(rows)
-    table = narrow_table(rows.measured, rows.metrics, rows.cold_start_is_felt)
+    table = narrow_table(rows.measured, rows.comparison.metrics, rows.cold_start_is_felt)
     yield from page.cautions
     yield from _table(table, say)
     below = filter(None, [page.advice, *not_run(rows)])

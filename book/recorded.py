@@ -170,7 +170,6 @@ def _group(name: str, entries: Sequence[Measured]) -> Group:
         name,
         baseline=Row(_baseline(entries[0]), role="baseline", times={_METRIC: Times(seconds)}),
         rows=tuple(_row(label, entries) for label in labels),
-        rounds=min(entry.rounds for entry in entries),
         processes=len(entries),
         margin=MARGIN,
         floor=max(map(number, floors)),

@@ -21,17 +21,11 @@ __version__ = "0.2.0"
 # By module, as in ``__init__.pyi``. Nothing is imported here: ``python -m d2lhybrid`` runs this
 # file while the current folder still comes first, so a file there could take a library's place.
 _NAMES = {
-    "artifacts.load": (
-        "Inspection",
-        "LoadedModel",
-        "Verification",
-        "inspect",
-        "load",
-        "trust",
-        "verify",
-    ),
+    "artifacts.inspect": ("Inspection", "inspect", "trust"),
+    "artifacts.load": ("LoadedModel", "load"),
     "artifacts.native": ("run_native",),
     "artifacts.save": ("save",),
+    "artifacts.verify": ("Verification", "verify"),
     "backends.mxnet.compat": ("import_mxnet",),
     "core.arguments": ("call",),
     "graphs.explanation": ("Explanation",),
@@ -39,13 +33,15 @@ _NAMES = {
     "measuring.measurement": ("Measurement",),
     "timing": ("Benchmark", "Timer", "synchronize"),
     "verbs.claims": ("Judgement",),
-    "verbs.comparing": ("compare", "measure"),
+    "verbs.compare": ("compare",),
     "verbs.comparison": ("Comparison",),
-    "verbs.diagnosis": ("doctor",),
+    "verbs.doctor": ("doctor",),
     "verbs.explaining": ("explain", "graph"),
-    "verbs.sweeping": ("Sweep", "sweep"),
+    "verbs.inference": ("variants",),
+    "verbs.measure": ("measure",),
+    "verbs.sweep": ("Sweep", "sweep"),
     "verbs.training": ("training",),
-    "verbs.variants": ("Variants", "variants"),
+    "verbs.variants": ("Variants",),
     "why.rules": ("Reason",),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}

@@ -1,16 +1,10 @@
 # The public names, for type checkers; `__init__.py` loads each of them on first use.
 from . import errors as errors
-from .artifacts.load import (
-    Inspection as Inspection,
-    LoadedModel as LoadedModel,
-    Verification as Verification,
-    inspect as inspect,
-    load as load,
-    trust as trust,
-    verify as verify,
-)
+from .artifacts.inspect import Inspection as Inspection, inspect as inspect, trust as trust
+from .artifacts.load import LoadedModel as LoadedModel, load as load
 from .artifacts.native import run_native as run_native
 from .artifacts.save import save as save
+from .artifacts.verify import Verification as Verification, verify as verify
 from .backends.mxnet.compat import import_mxnet as import_mxnet
 from .core.arguments import call as call
 from .graphs.explanation import Explanation as Explanation
@@ -18,13 +12,15 @@ from .graphs.graph import Graph as Graph
 from .measuring.measurement import Measurement as Measurement
 from .timing import Benchmark as Benchmark, Timer as Timer, synchronize as synchronize
 from .verbs.claims import Judgement as Judgement
-from .verbs.comparing import compare as compare, measure as measure
+from .verbs.compare import compare as compare
 from .verbs.comparison import Comparison as Comparison
-from .verbs.diagnosis import doctor as doctor
+from .verbs.doctor import doctor as doctor
 from .verbs.explaining import explain as explain, graph as graph
-from .verbs.sweeping import Sweep as Sweep, sweep as sweep
+from .verbs.inference import variants as variants
+from .verbs.measure import measure as measure
+from .verbs.sweep import Sweep as Sweep, sweep as sweep
 from .verbs.training import training as training
-from .verbs.variants import Variants as Variants, variants as variants
+from .verbs.variants import Variants as Variants
 from .why.rules import Reason as Reason
 
 __version__: str

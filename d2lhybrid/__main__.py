@@ -12,22 +12,17 @@ from argparse import SUPPRESS, ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from typing import Any
 
-from d2lhybrid.artifacts.load import verify
+from d2lhybrid.artifacts.verify import verify
 from d2lhybrid.backends import known
 from d2lhybrid.core.errors import D2LHybridError
 from d2lhybrid.core.i18n import LANGUAGES, gettext as _, noop as N_, set_language
 from d2lhybrid.core.output import onto_stderr
 from d2lhybrid.core.reader import in_shell
-from d2lhybrid.verbs.comparing import compare
-from d2lhybrid.verbs.diagnosis import doctor
+from d2lhybrid.verbs.callables import SourceFile
+from d2lhybrid.verbs.compare import compare
+from d2lhybrid.verbs.doctor import doctor
 from d2lhybrid.verbs.explaining import explain
-from d2lhybrid.verbs.source_file import (
-    EXAMPLE,
-    EXAMPLE_CODE,
-    OPTIONS_OF_VARIANTS,
-    SourceFile,
-    example_in,
-)
+from d2lhybrid.verbs.source_file import EXAMPLE, EXAMPLE_CODE, example_in
 
 COMMANDS = {
     "compare": N_("time the ways to run a model, or the functions in a file, side by side"),
@@ -67,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             message = str(error) or _("interrupted")
             print(f"d2lhybrid {command}: {message}", file=sys.stderr)
             return INTERRUPTED
-        except D2LHybridError as error:
+        except (D2LHybridError, OSError) as error:  # such as a file that may not be read
             print(f"d2lhybrid {command}: {error}", file=sys.stderr)
             return 1
         try:
@@ -81,8 +76,7 @@ def _compare(
     file: str, functions: Sequence[str], json: bool = False, **options: Any
 ) -> tuple[str, int]:
     """Compare functions of a file, or what its example returns: the text, and the exit status."""
-    of_variants = {name: options.pop(name) for name in OPTIONS_OF_VARIANTS if name in options}
-    comparison = compare(SourceFile(file, (*functions,), of_variants), **options)
+    comparison = compare(SourceFile(file, (*functions,)), **options)
     shown = comparison.to_json() if json else str(comparison)
     if comparison.stopped == "interrupted":
         return shown, INTERRUPTED
@@ -162,10 +156,6 @@ def _add_compare(comparing: ArgumentParser) -> None:
     add("file", metavar="FILE.py", help=which.format(example=EXAMPLE))
     what = _("functions to call without arguments; the first is the baseline")
     add("functions", metavar="FUNCTION", nargs="*", default=(), help=what)
-    experts = _("of a model, add the ways that experts use")
-    add("--all", action="store_true", help=experts)
-    programs = _("of a chain of dense layers, add the same network in C and in NumPy")
-    add("--references", action="store_true", dest="with_references", help=programs)
     seconds = _("seconds to measure, 20 by default; first calls take extra time")
     add("--time-limit", type=float, metavar="S", help=seconds)
     most = _("leave out what takes longer to build and call for the first time")

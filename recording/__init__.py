@@ -2,11 +2,11 @@
 
 The way of a result:
 
-1. ``plan`` says which parts there are, in the order of their worth.
-2. ``run`` starts a process for each part, with a time limit. ``device`` says what it runs on.
-3. ``part`` is that process: ``notebooks``, ``cells`` and ``networks`` do the work, with the code
-   that ``notebook_code`` and ``chapter_networks`` read from the committed notebooks.
-4. ``recordings`` are the files, which the notebooks and the site read; ``tables`` prints some.
+1. ``run`` starts a process for each part, in the order of their worth, with a time limit.
+2. ``part`` is that process: ``device`` says what it runs on; ``notebooks``, ``cells`` and
+   ``networks`` do the work, with the code that ``notebook_code`` and ``chapter_networks`` read from
+   the committed notebooks.
+3. ``recordings`` are the files, which the notebooks and the site read.
 """
 
 from pathlib import Path

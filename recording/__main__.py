@@ -1,57 +1,35 @@
-"""``python -m recording run`` and ``table``; see ``make record``."""
+"""``python -m recording``: run the parts on this machine's GPU; see ``make record``."""
 
 import argparse
-import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 from recording import ROOT
-from recording.plan import SECONDS, plan
 from recording.recordings import RecordingError
-from recording.run import run
-from recording.tables import tables
+from recording.run import SECONDS, run
 
 
 def main() -> int:
-    """Run or show; the exit status is 1 if something failed or was left out."""
+    """Run the chosen parts; the exit status is 1 if something failed or was left out."""
     parser = argparse.ArgumentParser(prog="python -m recording", description=__doc__)
-    commands = parser.add_subparsers(required=True, metavar="run | table")
-    runs = commands.add_parser("run", help="run the parts on this machine's GPU")
-    runs.add_argument("--parts", nargs="+", choices=SECONDS, default=[*SECONDS], metavar="PART")
-    runs.add_argument("--to", type=Path, default=ROOT / "build/recorded", help="a folder")
-    runs.add_argument(
+    parser.add_argument("--parts", nargs="+", choices=SECONDS, default=[*SECONDS], metavar="PART")
+    parser.add_argument("--to", type=Path, default=ROOT / "build/recorded", help="a folder")
+    parser.add_argument(
         "--seconds", type=float, default=900, help="no part begins that may take more"
     )
-    runs.add_argument("--commit", type=digits, help="of this copy, where it has no Git")
-    runs.set_defaults(command=record)
-    show = commands.add_parser("table", help="print recorded networks as tables in Markdown")
-    show.add_argument("file", type=Path, help="recorded/<device>/networks-<framework>.json")
-    show.set_defaults(command=lambda options: print(tables(options.file)))
+    parser.add_argument("--commit", help="of this copy, 40 digits, where it has no Git")
     options = parser.parse_args()
-    try:
-        return options.command(options) or 0
-    except RecordingError as error:
-        print(error, file=sys.stderr)
-        return 1
-
-
-def record(options: argparse.Namespace) -> int:
-    """Run the chosen parts."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("Ended from outside; the files stay."))
-    is_whole = run(
-        plan(options.parts), options.to.resolve(), options.seconds, options.commit or committed()
-    )
+    parts = {name: seconds for name, seconds in SECONDS.items() if name in options.parts}
+    try:
+        commit = options.commit or committed()
+        is_whole = run(parts, options.to.resolve(), options.seconds, commit)
+    except RecordingError as error:
+        sys.exit(str(error))
     print(f"The files: {options.to}")
     return int(not is_whole)
-
-
-def digits(commit: str) -> str:
-    """A commit that is named in full."""
-    if not re.fullmatch(r"[0-9a-f]{40}", commit):
-        raise argparse.ArgumentTypeError(f"expected 40 hexadecimal digits; received {commit!r}")
-    return commit
 
 
 def committed() -> str:

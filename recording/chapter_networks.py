@@ -23,11 +23,10 @@ NETWORKS = {"resnet", "encoder"}  # what the cell defines
 
 @dataclass(frozen=True)
 class Case:
-    """What is measured: a network, how many examples at once, the numeric type, and the task."""
+    """What is measured: a network, how many examples at once, and the task."""
 
     network: str
     batch: int
-    dtype: str = "float32"
     task: str = "inference"
 
 
@@ -84,20 +83,16 @@ class PyTorch:
         ).eval()
 
     def inputs(self, case: Case) -> Any:
-        torch = self.torch
         if case.network == "encoder":
             return self.chapter.tokens(case.batch)
         if case.network == "resnet":
-            numbers = self.chapter.images(case.batch)
-        else:
-            numbers = torch.randn(case.batch, 512, device=self.device)
-        return numbers.to(getattr(torch, case.dtype))
+            return self.chapter.images(case.batch)
+        return self.torch.randn(case.batch, 512, device=self.device)
 
     def ways(self, case: Case) -> tuple[Any, tuple[Any, ...]]:
         """The callables by name, and the arguments of each call."""
-        torch = self.torch
-        torch.compiler.reset()  # before 2.13 programs are shared between networks of one class
-        net = self.network(case.network).to(self.device, getattr(torch, case.dtype))
+        self.torch.compiler.reset()  # before 2.13 programs are shared between networks of one class
+        net = self.network(case.network).to(self.device)
         x, has_layout = self.inputs(case), case.network == "resnet"
         if case.task == "training":
             y = self.chapter.labels(case.batch)
@@ -194,14 +189,12 @@ class Jax:
         if case.network == "encoder":
             return self.chapter.tokens(case.batch)
         if case.network == "resnet":
-            return self.chapter.images(case.batch).astype(case.dtype)
-        return jnp.asarray(np.random.default_rng(0).standard_normal((case.batch, 512)), case.dtype)
+            return self.chapter.images(case.batch)
+        return jnp.asarray(np.random.default_rng(0).standard_normal((case.batch, 512)), "float32")
 
     def ways(self, case: Case) -> tuple[Any, tuple[Any, ...]]:
         """The callables by name, and the arguments of each call."""
         net, x = self.network(case.network), self.inputs(case)
-        if case.dtype != "float32":
-            cast(net, case.dtype)
         # One operation at a time, the encoder's step and its large batches take minutes on a GPU.
         eager = [] if case.network == "encoder" and case.batch > 32 else ["eager"]
         if case.task == "training":
@@ -211,14 +204,3 @@ class Jax:
 
     def settings(self) -> dict[str, Any]:
         return {"jax_default_matmul_precision": self.jax.config.jax_default_matmul_precision}
-
-
-def cast(net: Any, dtype: str) -> None:
-    """Give a network of Flax parameters and statistics of another type."""
-    import jax
-    from flax import nnx
-
-    nnx.update(net, jax.tree.map(lambda leaf: leaf.astype(dtype), nnx.state(net)))
-    for _path, layer in nnx.iter_modules(net):
-        if getattr(layer, "dtype", None):  # an embedding keeps the type that it began with
-            layer.dtype = dtype

@@ -1,18 +1,28 @@
-"""The process of a part: ``python -m recording.part FILE``.
+"""The process of a part: ``python -m recording.part FILE COMMIT``.
 
-The file says which part it is. It is written anew before and after each entry: where the process
+The file is called by the part. It is written anew before and after each entry: where the process
 ends in between, there is an entry that says what it was at.
 """
 
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from recording.recordings import BEGUN, read_recording, write_recording
+from recording.device import described
+from recording.recordings import (
+    BEGUN,
+    PARTS,
+    SCHEMA,
+    VERSION,
+    RecordingError,
+    read_recording,
+    write_recording,
+)
 
 LONGEST = 2000  # characters of an error that are kept
 
@@ -47,11 +57,39 @@ class PartFile:
         write_recording(self.recording, self.file)
 
 
-def main(file: Path) -> None:
-    """Add what is missing in the file."""
+def begun(
+    file: Path, commit: str, describe: Callable[[str], dict[str, Any]] = described
+) -> PartFile:
+    """The file of a part: a new one, or one that an earlier process of the same has begun.
+
+    Raises:
+        RecordingError: the file is of another device, of other versions or of another commit; or
+            see ``described``.
+    """
+    framework = file.stem.rpartition("-")[2]
+    about = {**describe(framework), "commit": commit}
+    if not file.exists():
+        head = {"schema": SCHEMA, "version": VERSION, "part": file.stem, "framework": framework}
+        head["date"] = datetime.now(UTC).date().isoformat()
+        new: Any = PARTS[file.stem]
+        write_recording(new(**head, **about, complete=False, entries=[]), file)
     part = PartFile(file)
+    for name in ("device", "versions", "commit"):
+        if (there := getattr(part.recording, name)) != about[name]:
+            raise RecordingError(
+                f"Expected {file} to be of the {name} of this run, {about[name]}. "
+                f"Received: {there}. Delete it, or name another folder with TO=."
+            )
+    # What an interrupted run was at is done anew.
+    part.recording.entries = [one for one in part.recording.entries if one.error != BEGUN]
+    return part
+
+
+def main(file: Path, commit: str) -> None:
+    """Add what is missing in the file."""
+    part = begun(file, commit)
     # Only now, so that a part loads no more than it needs.
-    match part.recording.part.partition("-")[0]:
+    match file.stem.partition("-")[0]:
         case "notebooks":
             from recording.notebooks import record
         case "cells":
@@ -62,4 +100,7 @@ def main(file: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    try:
+        main(Path(sys.argv[1]), sys.argv[2])
+    except RecordingError as error:
+        sys.exit(str(error))

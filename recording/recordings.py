@@ -24,13 +24,12 @@ class RecordingError(Exception):
     """A file is not a recording that can be used; the message says why and what to do."""
 
 
-class Row(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Row(msgspec.Struct, kw_only=True, omit_defaults=True):
     """One way to run a program, measured. The first row of a table is the baseline.
 
     `seconds` per call, `ratio` as [ratio, low, high] to the baseline (above 1 is faster; low is 0
     and high None with too few rounds for an interval) and `verdict` are by metric: "latency",
-    "throughput", "device". `difference` is the largest one between this answer and the baseline's,
-    relative to the baseline's largest number, and `peak_bytes` what a call adds to device memory.
+    "throughput", "device".
     """
 
     label: str
@@ -38,12 +37,10 @@ class Row(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_default
     ratio: dict[str, Ratio]
     verdict: dict[str, str]
     cold_seconds: float | None
-    difference: float | None = None
-    peak_bytes: int | None = None
     deprecated: bool = False
 
 
-class Measured(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Measured(msgspec.Struct, kw_only=True, omit_defaults=True):
     """A network at one batch size, in one process: its table, or the error that it ended with.
 
     Several entries of the same case are several processes. The first one starts with empty disk
@@ -52,7 +49,7 @@ class Measured(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_de
 
     network: str
     batch: int
-    dtype: str
+    dtype: str = "float32"
     task: str
     process: int
     seconds: float
@@ -156,9 +153,6 @@ class Recording(msgspec.Struct, kw_only=True):
     part: str
     framework: str
     device: str
-    driver: str
-    memory_mib: int
-    cores: int
     versions: dict[str, str]
     date: str
     commit: str

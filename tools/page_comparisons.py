@@ -19,7 +19,7 @@ from typing import Any
 
 from book.comparisons import without_clock
 from d2lhybrid.verbs.comparison import MIME, Comparison
-from d2lhybrid.verbs.sweeping import Sweep
+from d2lhybrid.verbs.sweep import Sweep
 
 ROOT = Path(__file__).resolve().parent.parent
 FILE = ROOT / "docs/comparisons.json"

@@ -1,22 +1,85 @@
-"""The recorded calls of an artifact: inputs and outputs in NumPy's format, without pickles."""
+"""The recorded calls of an artifact: made, written and read.
 
-import threading
+They are in NumPy's format, without pickles.
+"""
+
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 from numpy.lib.format import read_array
 
-from d2lhybrid.artifacts.manifest import TensorSpec
+from d2lhybrid.artifacts.manifest import Dtype, TensorSpec
+from d2lhybrid.backends.example_call import DynamicDims, ExampleCall
+from d2lhybrid.backends.formats import Options
+from d2lhybrid.backends.outputs import copy_outputs
 from d2lhybrid.core import errors
+from d2lhybrid.core.compare_outputs import mismatch
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.i18n import gettext as _
 
 FOLDER = "example"
-# NumPy reads a header as a Python literal, and Python 3.11 can raise SystemError when two threads
-# parse at once (https://github.com/python/cpython/issues/106905).
-_PARSING = threading.Lock()
 RecordedCall = tuple[list[HostArray], list[HostArray]]  # inputs and outputs
+
+
+def record(
+    example: ExampleCall, dynamic: DynamicDims | None, options: Options
+) -> list[RecordedCall]:
+    """Run the example, and larger inputs if the model takes them; inputs and outputs of the calls.
+
+    Raises:
+        SaveError: The model returns no tensors, or computes something else while it is trained.
+        ArgumentError: No input has an axis that `dynamic` names.
+    """
+    to_host = example.framework.device.to_host
+    example.out_spec, example.output_names, outputs = example.infer(example.inputs)
+    if not outputs:
+        raise errors.SaveError(_("Expected a model that returns tensors, but it returns none."))
+    calls = [([*map(to_host, example.inputs)], [*map(to_host, outputs)])]
+    _require_evaluating(example, outputs)
+    example.set_dynamic_dims(dynamic, options)
+    if example.larger_inputs:
+        try:
+            returns, _names, outputs = example.infer(example.larger_inputs)
+            if returns != example.out_spec:
+                raise ValueError(_("the output has a different structure"))
+            calls.append(([*map(to_host, example.larger_inputs)], [*map(to_host, outputs)]))
+        except Exception as error:
+            example.specialize(errors.brief(error))
+    return calls
+
+
+def _require_evaluating(example: ExampleCall, outputs: Sequence[Any]) -> None:
+    """Raise SaveError if the model, as it is now, computes something else than for inference."""
+    module = getattr(example.model, "__self__", example.model)
+    if not hasattr(module, "eval") or not getattr(module, "training", True):
+        return  # modules of Flax NNX have no flag, so they are asked
+    now, for_inference = map(copy_outputs, (example.flat(*example.inputs), tuple(outputs)))
+    if difference := mismatch(now, for_inference):
+        text = _(
+            "Expected a model in evaluation mode and without state, because that's how it is "
+            "saved. Received: one whose outputs differ from those that were saved ({difference}). "
+            "Call {code}."
+        )
+        raise errors.SaveError(text, difference=difference, code="model.eval()")
+
+
+def tensor_specs(
+    names: Sequence[str], calls: Sequence[Sequence[HostArray]]
+) -> tuple[TensorSpec, ...]:
+    """Inputs or outputs as the manifest describes them.
+
+    Args:
+        names: What they are called.
+        calls: The tensors of each recorded call. An axis varies if its sizes differ between them.
+    """
+    specs = []
+    for name, *host_arrays in zip(names, *calls, strict=True):
+        shapes = zip(*(host_array.array.shape for host_array in host_arrays), strict=True)
+        shape = tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in shapes)
+        specs.append(TensorSpec(name, cast(Dtype, host_arrays[0].dtype), shape))
+    return tuple(specs)
 
 
 def write_examples(root: Path, calls: Sequence[RecordedCall]) -> None:
@@ -54,7 +117,7 @@ def _file(number: int, side: str, index: int) -> str:
 def _load_tensor(root: Path, name: str, spec: TensorSpec) -> HostArray:
     """The tensor in a file; DamagedArtifactError if it is not as `spec` says."""
     try:
-        with open(root / name, "rb") as file, _PARSING:  # and no pickle, nor an archive
+        with open(root / name, "rb") as file:  # and no pickle, nor an archive
             array = np.array(read_array(file, allow_pickle=False), order="C")
     except Exception as error:
         text = _(

@@ -1,22 +1,18 @@
 """The format that a manifest, or the reader, names."""
 
-from d2lhybrid.backends import get
-from d2lhybrid.backends.forks import require_threads
+from d2lhybrid.backends.base import Framework
 from d2lhybrid.backends.formats import Format
 from d2lhybrid.core.arguments import write_nearest
 from d2lhybrid.core.errors import UnsupportedArtifactError
 from d2lhybrid.core.i18n import gettext as _
 
 
-def format_of(framework_name: str, name: str) -> Format:
-    """The format called `name`, as manifests call it.
+def format_of(framework: Framework, name: str) -> Format:
+    """The format of a framework that is called `name`, as manifests call it.
 
     Raises:
-        UnknownFrameworkError: there is no such framework.
-        ArgumentError, UnsupportedArtifactError: it has no format, or no such format.
+        ArgumentError, UnsupportedArtifactError: The framework has no format, or no such format.
     """
-    framework = get(framework_name)
-    require_threads(framework)
     formats = framework.formats
     if not formats:
         raise framework.lacks("save")

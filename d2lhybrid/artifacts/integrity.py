@@ -25,7 +25,7 @@ def files_in(root: Path) -> Iterator[tuple[str, os.stat_result]]:
     """
     folders = [root]
     while folders:
-        for entry in os.scandir(folders.pop()):
+        for entry in [*os.scandir(folders.pop())]:  # which is closed then, whatever comes
             name = Path(entry).relative_to(root).as_posix()
             if entry.name in LEFT_BEHIND or name == MANIFEST:
                 continue

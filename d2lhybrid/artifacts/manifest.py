@@ -108,11 +108,14 @@ class Manifest(_Plain, frozen=True):
                 "Expected the arguments {expected}. Received: {received}. Pass them as the model "
                 "was saved: by position or by name."
             )
-            received = f"({described(args, kwargs)})"
-            raise errors.InputMismatchError(text, expected=self.signature, received=received)
+            named = zip(by_keyword.keys, by_keyword.parts, strict=True)
+            expected = [*map(str, positional.parts), *(f"{name}={part}" for name, part in named)]
+            fields = {"expected": f"({', '.join(expected)})"}
+            fields["received"] = f"({described(args, kwargs)})"
+            raise errors.InputMismatchError(text, **fields)
         tensors: list[Any] = []
         for number, (part, value) in enumerate(zip(positional.parts, args, strict=True), 1):
-            tensors += part.flatten_like(value, self._name_of(part, tensors, number))
+            tensors += part.flatten_like(value, _("argument {number}").format(number=number))
         for name, part in zip(by_keyword.keys, by_keyword.parts, strict=True):
             tensors += part.flatten_like(kwargs[str(name)], str(name))
         return tensors
@@ -140,26 +143,6 @@ class Manifest(_Plain, frozen=True):
                         text, expected=expected, received=size, **fields
                     )
 
-    @property
-    def signature(self) -> str:
-        """How the model is called: ``(x, 2.0, mask=·)``, where a dot is a tensor without a name."""
-        positional, by_keyword = self.in_spec.parts
-        arguments, before = [], 0
-        for part in positional.parts:
-            is_tensor = part.kind == "tensor"
-            arguments.append(self.inputs[before].name if is_tensor else str(part))
-            before += part.count_tensors()
-        arguments += [
-            f"{name}={part}" for name, part in zip(by_keyword.keys, by_keyword.parts, strict=True)
-        ]
-        return f"({', '.join(arguments)})"
-
-    def _name_of(self, part: TreeSpec, before: Sequence[Any], number: int) -> str:
-        """What a message calls the argument with that number, behind so many tensors."""
-        if part.kind == "tensor":
-            return self.inputs[len(before)].name
-        return _("argument {number}").format(number=number)
-
     def to_bytes(self) -> bytes:
         """The manifest as it lies on disk, with its own hash."""
         body = msgspec.structs.replace(self, sha256="")
@@ -172,23 +155,14 @@ def parse(raw: bytes) -> Manifest:
     """Read a manifest.
 
     Raises:
-        UnsupportedArtifactError: It has another version than this release reads.
-        DamagedArtifactError: It is not byte for byte what ``to_bytes`` gives, or cannot be true.
+        DamagedArtifactError: It is not byte for byte what ``to_bytes`` gives, or cannot be true, or
+            it has another version than this release reads.
     """
     try:
-        version = msgspec.json.decode(raw, type=dict[str, Any]).get("d2lhybrid_artifact")
-        if type(version) is int and version != VERSION:
-            text = _(
-                "The manifest has version {version}, and this release reads {newest}: use the "
-                "release that wrote it."
-            )
-            raise errors.UnsupportedArtifactError(text, version=version, newest=VERSION)
         manifest = msgspec.json.decode(raw, type=Manifest)
         _require_consistent(manifest)
         if len(raw) > MAX_BYTES or manifest.to_bytes() != raw:
             raise ValueError(_("expected the bytes that were saved"))
-    except errors.UnsupportedArtifactError:
-        raise
     except (ValueError, TypeError, RecursionError) as error:
         text = _("{file} is not the JSON that was saved ({reason}); get the artifact again.")
         reason = errors.brief(error)

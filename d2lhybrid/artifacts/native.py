@@ -1,54 +1,26 @@
-"""``run_native``: a short C or C++ program runs the model, and Python only passes tensors to it.
+"""``run_native``: a short C or C++ program runs the model, and Python only passes tensors to it."""
 
-The programs in ``d2lhybrid/native`` are compiled against the libraries inside the installed
-wheels, and the binaries are kept in the user's cache folder (or in ``$D2LHYBRID_CACHE``).
-"""
-
-import hashlib
 import os
-import shlex
-import shutil
-import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from importlib.util import find_spec
-from numbers import Real
 from pathlib import Path
-from types import NoneType
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
-from platformdirs import user_cache_path
 
-from d2lhybrid.artifacts.manifest import Dtype, Manifest
-from d2lhybrid.artifacts.permissions import explain_unwritable
+from d2lhybrid.artifacts import program
+from d2lhybrid.artifacts.examples import load_examples
 from d2lhybrid.artifacts.store import Stored, not_a_path, read
-from d2lhybrid.backends.environment import environment
 from d2lhybrid.backends.formats import NativeProgram
 from d2lhybrid.backends.verb import verb
 from d2lhybrid.core import errors
 from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.host_array import HostArray
-from d2lhybrid.core.i18n import general, gettext as _, noop as N_, sentences
-from d2lhybrid.core.progress import show_status
-from d2lhybrid.core.subprocesses import run, status
-from d2lhybrid.core.toolchain import find_compiler
-
-SOURCES = Path(__file__).parent.parent / "native"
-PROGRAM = "run_model"
-BUILD_SECONDS = 600.0  # that compiling a program may take
-LONGEST_OUTPUT = 2000  # letters of what a program prints that a message repeats
+from d2lhybrid.core.i18n import gettext as _, sentences
 
 
 def _misused(given: Mapping[str, Any]) -> str:
-    """What is wrong with the arguments of ``run_native``; "" if nothing is."""
-    folder, timeout = given.get("output_dir"), given.get("timeout", 1.0)
-    is_number = isinstance(timeout, Real) and not isinstance(timeout, bool)
-    if not is_number or not timeout > 0:
-        return _("Write {name} as a number of seconds above 0.").format(name="timeout")
-    if not isinstance(folder, (str, os.PathLike, NoneType)):
-        return _("Write {name} as a path.").format(name="output_dir")
+    """What is wrong with the path of ``run_native``, which may be in a call; "" if nothing is."""
     return not_a_path({"path": Call.of(given["path"]).function})
 
 
@@ -81,13 +53,13 @@ def run_native(
         CompilerMissingError: There is no compiler; the message says which package to install.
         NativeRunError: The program doesn't compile, fails, takes longer than `timeout`, or doesn't
             print its outputs.
-        ArtifactLoadError: The framework refuses the model, or the artifact lacks a name.
+        ArtifactLoadError: The framework refuses the model.
         InputMismatchError: The structure, number, dtype or shape of the inputs is wrong.
         UntrustedArtifactError, DamagedArtifactError: As in ``load``.
         MissingPackageError: The package whose library the program needs is not installed.
         ArgumentError: `path` is no path, or an option isn't what it should be.
-        UnwritableFolderError: `output_dir` holds other files or cannot be written to, or the cache
-            cannot, which ``$D2LHYBRID_CACHE`` names.
+        UnwritableFolderError: `output_dir` holds other files, or the cache cannot be written to,
+            which ``$D2LHYBRID_CACHE`` names.
 
     >>> from d2lhybrid import import_mxnet, save
     >>> mx = import_mxnet()
@@ -100,23 +72,25 @@ def run_native(
     """
     called = Call.of(path, args)
     stored = read(called.function)
-    with stored.off_import_path(trust):
-        native = _native_program(stored)
-        stored.require_intact()
-        stored.require_allowed(trust)
+    native = _native_program(stored)
+    stored.require_intact()
+    with stored.off_import_path(stored.require_allowed(trust)):
         inputs = _inputs(stored, called.args, called.kwargs)
-        names = _names(stored.manifest)
+        names = stored.manifest.options.get("tensors")
+        if not isinstance(names, tuple):
+            specs = (*stored.manifest.inputs, *stored.manifest.outputs)
+            names = tuple(spec.name for spec in specs)
         with stored.explain_refusals():
             model = stored.format.native_model(
-                stored.root, stored.manifest.options, inputs, _compiled_folder
+                stored.root, stored.manifest.options, inputs, program.cache()
             )
-        build = _build(native)
+        built = program.build(native)
         with tempfile.TemporaryDirectory(prefix="d2lhybrid-") as data:
             arguments = [str(model), *_write_inputs(names, inputs, Path(data))]
             if output_dir is not None:
-                _keep(Path(output_dir), build, arguments, Path(data))
-            command = [str(build / PROGRAM), *arguments]
-            printed = _execute(command, _("Could not run the program"), timeout)
+                program.keep(Path(output_dir), built, arguments, Path(data))
+            command = [str(built / program.PROGRAM), *arguments]
+            printed = program.execute(command, _("Could not run the program"), timeout)
             outputs = _outputs(printed, names[len(inputs) :], Path(data))
         return stored.manifest.out_spec.unflatten(outputs)
 
@@ -133,16 +107,14 @@ def _native_program(stored: Stored) -> NativeProgram:
         advice = _("{framework} has no such format here: load the model in Python.")
         fields = {"format": manifest.format, "framework": stored.framework.display}
         raise errors.UnsupportedArtifactError(sentences(text, advice), **fields)
-    dtypes = get_args(Dtype)
-    supported = native.dtypes or dtypes[: dtypes.index("string")]  # those of tensors.h
     for spec in (*manifest.inputs, *manifest.outputs):
-        if spec.dtype not in supported:
+        if native.dtypes and spec.dtype not in native.dtypes:
             text = _(
                 "Expected a model whose inputs and outputs are {dtypes}. Received: {spec}. Use "
                 "{load} instead."
             )
             raise errors.UnsupportedArtifactError(
-                text, dtypes=", ".join(supported), spec=spec, load="load(path)"
+                text, dtypes=", ".join(native.dtypes), spec=spec, load="load(path)"
             )
     return native
 
@@ -155,46 +127,23 @@ def _inputs(stored: Stored, args: tuple[Any, ...], kwargs: Mapping[str, Any]) ->
     """
     manifest = stored.manifest
     if not args and not kwargs:
-        inputs = stored.load_inputs(0)
-    else:
-        inputs = []
-        for value in manifest.flatten_call(args, kwargs):
-            array = _array(value)
-            # No model takes uint16, so these are the bits of bfloat16.
-            inputs.append(HostArray.of(array, "bfloat16" if array.dtype == np.uint16 else None))
+        return load_examples(stored.root, 0, "input", manifest.inputs)
+    inputs = [_input(value) for value in manifest.flatten_call(args, kwargs)]
     manifest.require([(host_array.dtype, host_array.array.shape) for host_array in inputs])
     return inputs
 
 
-def _array(value: Any) -> np.ndarray:
-    """An input as NumPy's array; InputMismatchError if NumPy cannot convert it."""
+def _input(value: Any) -> HostArray:
+    """What NumPy makes of an input; InputMismatchError if it cannot convert it."""
     try:
         array = np.asarray(value)
-        if array.dtype.kind in "OSU":
-            raise TypeError(_("it holds no numbers"))
-        return array
     except Exception as error:
         text = _("Expected NumPy arrays. Received: {kind}, which cannot be converted ({error}).")
         kind = f"{type(value).__module__}.{type(value).__name__}"
         reason = errors.brief(error).rstrip(".")
         raise errors.InputMismatchError(text, kind=kind, error=reason) from error
-
-
-def _names(manifest: Manifest) -> tuple[str, ...]:
-    """What the framework's library calls the inputs and, behind them, the outputs.
-
-    Raises:
-        ArtifactLoadError: The manifest does not say it for each.
-    """
-    ours = tuple(spec.name for spec in (*manifest.inputs, *manifest.outputs))
-    names = manifest.options.get("tensors", ours)
-    # An argument cannot hold a NUL, and a newline would split the program's line of output.
-    if isinstance(names, tuple) and len(names) == len(ours) and all(map(str.isprintable, names)):
-        return names
-    text = _(
-        "Expected a name for each of {number} tensors. Received: {names!r}. Save the model again."
-    )
-    raise errors.ArtifactLoadError(text, number=len(ours), names=names)
+    # No model takes uint16, so these are the bits of bfloat16.
+    return HostArray.of(array, "bfloat16" if array.dtype == np.uint16 else None)
 
 
 def _write_inputs(names: Sequence[str], inputs: Sequence[HostArray], folder: Path) -> list[str]:
@@ -206,7 +155,7 @@ def _write_inputs(names: Sequence[str], inputs: Sequence[HostArray], folder: Pat
         folder: Where to write them.
     """
     arguments = []
-    for i, (name, host_array) in enumerate(zip(names, inputs, strict=False)):
+    for i, (name, host_array) in enumerate(zip(names[: len(inputs)], inputs, strict=True)):
         file, sizes = folder / f"input-{i}.raw", ",".join(map(str, host_array.array.shape))
         host_array.array.tofile(file)
         arguments += ["input", name, host_array.dtype, sizes, str(file)]
@@ -221,132 +170,20 @@ def _outputs(printed: str, names: Sequence[str], folder: Path) -> list[np.ndarra
     Raises:
         NativeRunError: It printed something else, or wrote other files.
     """
-    lines = printed.split("\n")[:-1]
     try:
-        if len(lines) != len(names):
-            raise ValueError(_("lines: {n}").format(n=len(lines)))
         return [
-            _output(line, name, folder / f"output-{i}.raw")
-            for i, (line, name) in enumerate(zip(lines, names, strict=True))
+            _output(line.removeprefix(f"{name} "), folder / f"output-{i}.raw")
+            for i, (line, name) in enumerate(zip(printed.splitlines(), names, strict=True))
         ]
     except Exception as error:
         text = _("Expected a line for each of {number} outputs ({error}). Printed: {printed}")
-        shown = printed[-LONGEST_OUTPUT:]
+        shown = printed[-program.LONGEST_OUTPUT :]
         fields = {"number": len(names), "error": errors.brief(error), "printed": shown}
         raise errors.NativeRunError(text, **fields) from error
 
 
-def _output(line: str, name: str, file: Path) -> np.ndarray:
-    """An output by its line: its name, in which there may be spaces, its dtype and its sizes."""
-    if not line.startswith(f"{name} "):
-        raise ValueError(line)
-    dtype, *sizes = line.removeprefix(f"{name} ").split(" ")
+def _output(dtype_and_sizes: str, file: Path) -> np.ndarray:
+    """An output by what its line says behind its name, such as "float32 1 2"."""
+    dtype, *sizes = dtype_and_sizes.split(" ")
     array = np.fromfile(file, "uint16" if dtype == "bfloat16" else dtype)
     return HostArray(dtype, array.reshape([int(size) for size in sizes])).values()
-
-
-def _cache() -> Path:
-    return Path(os.environ.get("D2LHYBRID_CACHE") or user_cache_path("d2lhybrid"))
-
-
-def _compiled_folder(key: str) -> Path:
-    """The folder in the cache for what is compiled of a model."""
-    folder = _cache() / "compiled" / key
-    with explain_unwritable(_cache(), "D2LHYBRID_CACHE"):
-        folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-def _build(native: NativeProgram) -> Path:
-    """The folder of program, source and compile line, which is made unless the cache has it.
-
-    Raises:
-        MissingPackageError, CompilerMissingError, NativeRunError, UnwritableFolderError: As in
-            ``run_native``.
-    """
-    module = find_spec(native.package)
-    if module is None or module.origin is None:
-        text = _(
-            "Running this model needs the library in the package {package}; install it with: "
-            "{command}"
-        )
-        command = f"pip install {native.package}"
-        raise errors.MissingPackageError(text.format(package=native.package, command=command))
-    package = Path(module.origin).parent
-    compiler = find_compiler("C" if native.source.endswith(".c") else "C++")
-    library = min(map(str, package.glob(native.library)), default="")
-    flags = [part.format(package, library) for part in shlex.split(native.flags)]
-    line = [*compiler, native.source, "-I.", "-O1", "-o", PROGRAM, *flags]
-    sources = [SOURCES / native.source, SOURCES / "tensors.h"]
-    build_of_package = str(os.stat(module.origin).st_mtime_ns)
-    parts = [*line, build_of_package, *(path.read_text() for path in sources)]
-    key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
-    cached = _cache() / "native" / key
-    if cached.exists():
-        return cached
-    with explain_unwritable(_cache(), "D2LHYBRID_CACHE"):
-        cached.parent.mkdir(parents=True, exist_ok=True)
-        working = tempfile.TemporaryDirectory(dir=cached.parent, ignore_cleanup_errors=True)
-        folder = Path(working.name)
-        for source in sources:
-            shutil.copy(source, folder)
-        _write_script(folder / "build.sh", line)
-    with working:
-        with show_status(N_("compiling {file}"), file=native.source):
-            _execute(line, _("Could not compile the program"), BUILD_SECONDS, folder)
-        with suppress(OSError):  # another process may have made it meanwhile
-            folder.rename(cached)
-    return cached
-
-
-def _execute(command: list[str], failure: str, timeout: float, folder: Path | None = None) -> str:
-    """What a program prints.
-
-    Raises:
-        NativeRunError: It does not start, ends with an error, or takes longer than `timeout`.
-    """
-    options: Any = {"cwd": folder, "env": environment(TF_CPP_MIN_LOG_LEVEL="2")}
-    options |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    try:
-        process = run(command, timeout, **options)
-        process.check_returncode()
-    except (OSError, subprocess.SubprocessError) as error:
-        printed = (getattr(error, "stderr", None) or b"").decode(errors="replace").strip()
-        reason = str(error)
-        if isinstance(error, subprocess.TimeoutExpired):
-            reason = _("it took longer than {seconds} s.").format(seconds=general(timeout))
-        elif isinstance(error, subprocess.CalledProcessError):
-            reason = _("it ended with status {status}.").format(status=status(error.returncode))
-        text = "{failure}: {error}\n{printed}"
-        fields = {"failure": failure, "error": reason, "printed": printed[-LONGEST_OUTPUT:]}
-        raise errors.NativeRunError(text, **fields) from error
-    return process.stdout.decode(errors="replace")
-
-
-def _keep(folder: Path, build: Path, arguments: list[str], data: Path) -> None:
-    """Copy everything that a reader needs to build and run the program again without us.
-
-    Args:
-        folder: Where to.
-        build: The folder of the program.
-        arguments: What it is run with.
-        data: The folder of the inputs.
-    """
-    with explain_unwritable(folder, "output_dir"):
-        folder.mkdir(parents=True, exist_ok=True)
-        is_foreign = any(folder.iterdir()) and not (folder / PROGRAM).exists()
-    if is_foreign:
-        text = _(
-            "Expected an empty folder, or one of an earlier run, as {option}. Received: {path!r}, "
-            "which holds other files. Choose another one."
-        )
-        raise errors.UnwritableFolderError(text, option="output_dir", path=str(folder))
-    for source in (build, data):
-        shutil.copytree(source, folder, dirs_exist_ok=True)
-    relative = [argument.replace(str(data), ".") for argument in arguments]
-    _write_script(folder / "run.sh", [f"./{PROGRAM}", *relative])
-
-
-def _write_script(path: Path, words: list[str]) -> None:
-    path.write_text(f"#!/bin/sh\n{shlex.join(words)}\n")
-    path.chmod(0o755)

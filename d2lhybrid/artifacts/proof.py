@@ -18,7 +18,7 @@ from d2lhybrid.artifacts.load import load
 from d2lhybrid.core.errors import D2LHybridError, brief
 try:
     model = load(sys.argv[1], trust=sys.argv[2:] == ["trust"])
-    difference = next(model.differences(), "")
+    difference = model.difference()
 except Exception as error:
     sys.exit(str(error) if isinstance(error, D2LHybridError) else brief(error))
 if difference:

@@ -1,36 +1,31 @@
 """``save``: write a model, let another process verify that it runs, then publish it."""
 
 import datetime
-import hashlib
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, get_args
 
-import msgspec
-
-from d2lhybrid.artifacts.examples import RecordedCall, write_examples
+from d2lhybrid.artifacts.examples import RecordedCall, record, tensor_specs, write_examples
 from d2lhybrid.artifacts.formats import format_of
+from d2lhybrid.artifacts.inspect import Inspection, inspect
 from d2lhybrid.artifacts.integrity import file_entries
-from d2lhybrid.artifacts.load import Inspection, inspect
-from d2lhybrid.artifacts.manifest import MANIFEST, VERSION, Dtype, Manifest, TensorSpec, parse
+from d2lhybrid.artifacts.manifest import MANIFEST, VERSION, Dtype, Manifest
 from d2lhybrid.artifacts.proof import verify_in_subprocess
 from d2lhybrid.artifacts.store import read, replacing
 from d2lhybrid.artifacts.trusted import add_trusted
 from d2lhybrid.backends.base import Framework
+from d2lhybrid.backends.example_call import DynamicDims, ExampleCall
 from d2lhybrid.backends.failures import wrap_call_errors
-from d2lhybrid.backends.formats import DynamicDims, ExampleCall, Format, Option, Options
-from d2lhybrid.backends.outputs import copy_outputs
+from d2lhybrid.backends.formats import Format, Option
 from d2lhybrid.backends.owners import framework_of
 from d2lhybrid.backends.verb import verb
 from d2lhybrid.core.arguments import Call, name_of
-from d2lhybrid.core.compare_outputs import mismatch
 from d2lhybrid.core.errors import D2LHybridError, SaveError, brief
-from d2lhybrid.core.host_array import HostArray
-from d2lhybrid.core.i18n import gettext as _, sentences
+from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.progress import status_line
 from d2lhybrid.core.usage import not_a_model
 
@@ -78,8 +73,7 @@ def save(
             If None, the first axis of each input can vary if it is as long as that of the first
             input, and if the model and the format allow it; dictionaries before other arguments,
             such as parameters, have no such axis. With ``{}``, no axis can vary.
-        progress: say what is being done, and when the artifact that will be replaced was saved;
-            None does so if the standard error is a terminal.
+        progress: say what is being done; None does so if the standard error is a terminal.
 
     Returns:
         What ``inspect`` returns for the new artifact.
@@ -114,14 +108,13 @@ def save(
             code="save(net, 'path', x)",
         )
     framework = framework_of(model, args, kwargs)
-    chosen = format_of(framework.name, format or next(iter(framework.formats), ""))
+    chosen = format_of(framework, format or next(iter(framework.formats), ""))
     with replacing(path) as folder, status_line(progress) as say:
         say(_("exporting as {format}").format(format=chosen.name))
         example = ExampleCall.of(framework, model, args, kwargs, chosen.function(model))
-        _require_dense(example, chosen)
         options = chosen.options(example.inputs)
         with wrap_call_errors(name_of(model), args, kwargs):
-            calls = _record(example, dynamic, options)
+            calls = record(example, dynamic, options)
         _require_dtypes(example, calls[0], chosen)
         options |= _write(framework, chosen, example, folder)
         if not example.larger_inputs:  # the format allowed no axis to vary
@@ -132,8 +125,8 @@ def save(
             format=chosen.name,
             framework=framework.name,
             versions=_versions(framework, chosen),
-            inputs=_tensor_specs(example.input_names, [inputs for inputs, _outputs in calls]),
-            outputs=_tensor_specs(example.output_names, [outputs for _inputs, outputs in calls]),
+            inputs=tensor_specs(example.input_names, [inputs for inputs, _outputs in calls]),
+            outputs=tensor_specs(example.output_names, [outputs for _inputs, outputs in calls]),
             fixed=example.fixed_because,
             in_spec=example.in_spec,
             out_spec=example.out_spec,
@@ -142,28 +135,15 @@ def save(
             options=options,
             created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         )
-        say(_checking(path))
-        add_trusted(_seal_and_verify(manifest, folder, model))
+        (folder / MANIFEST).write_bytes(manifest.to_bytes())
+        say(_("checking in a fresh process"))
+        if failure := verify_in_subprocess(folder):
+            text = _(
+                "A fresh process that has only the artifact cannot load it as {format!r}: {error}."
+            )
+            raise SaveError(text, format=chosen.name, error=failure)
+        add_trusted(read(folder).digest)
     return inspect(path)
-
-
-def _checking(path: Path) -> str:
-    """What is said while another process verifies what may replace an artifact at `path`."""
-    with suppress(D2LHybridError):
-        saved = read(path).manifest.created
-        text = _("checking in a fresh process what will replace the artifact saved on {date}")
-        return text.format(date=saved[:10])
-    return _("checking in a fresh process")
-
-
-def _require_dense(example: ExampleCall, chosen: Format) -> None:
-    """Raise SaveError for tensors that are no arrays, such as sparse ones."""
-    for kind in {type(tensor).__name__ for tensor in example.inputs} & chosen.parts.keys():
-        text = _(
-            "Expected dense tensors. Received: {kind}. Save a function that takes {parts} and "
-            "makes the {kind} inside."
-        )
-        raise SaveError(text, kind=kind, parts=chosen.parts[kind])
 
 
 def _require_dtypes(example: ExampleCall, recorded: RecordedCall, chosen: Format) -> None:
@@ -176,78 +156,8 @@ def _require_dtypes(example: ExampleCall, recorded: RecordedCall, chosen: Format
                 "Expected tensors of {dtypes} for {format!r}. Received: {name}, which is {dtype}. "
                 "Save a function that converts it inside."
             )
-            if tensor.dtype in chosen.unsupported:
-                text = sentences(text, _("Or choose another format."))
             fields = {"format": chosen.name, "name": name, "dtype": tensor.dtype}
             raise SaveError(text, dtypes=", ".join(known), **fields)
-
-
-def _seal_and_verify(manifest: Manifest, folder: Path, model: Any) -> str:
-    """Write the manifest and let another process verify the artifact; returns its hash.
-
-    If the artifact does not load there, it is tried again with the module imported that the model
-    comes from, which may register an operator that the file needs. The manifest then names it.
-
-    Raises:
-        SaveError: It does not load there, or computes something else.
-    """
-    digest = _seal(manifest, folder)
-    failure = verify_in_subprocess(folder)
-    module = getattr(model, "__module__", None) or "builtins"
-    registers_nothing = ("builtins", "__main__", manifest.framework)
-    if failure and module.partition(".")[0] not in registers_nothing:
-        options = {**manifest.options, "module": module}
-        digest = _seal(msgspec.structs.replace(manifest, options=options), folder)
-        failure = verify_in_subprocess(folder)
-    if failure:
-        text = _(
-            "A fresh process that has only the artifact cannot load it as {format!r}: {error}."
-        )
-        raise SaveError(text, format=manifest.format, error=failure)
-    return digest
-
-
-def _record(
-    example: ExampleCall, dynamic: DynamicDims | None, options: Options
-) -> list[RecordedCall]:
-    """Run the example, and larger inputs if the model takes them; inputs and outputs of the calls.
-
-    Raises:
-        SaveError: The model returns no tensors, or computes something else while it is trained.
-        ArgumentError: No input has an axis that `dynamic` names.
-    """
-    to_host = example.framework.device.to_host
-    example.out_spec, example.output_names, outputs = example.infer(example.inputs)
-    if not outputs:
-        raise SaveError(_("Expected a model that returns tensors, but it returns none."))
-    calls = [([*map(to_host, example.inputs)], [*map(to_host, outputs)])]
-    _require_evaluating(example, outputs)
-    example.set_dynamic_dims(dynamic, options)
-    if example.larger_inputs:
-        try:
-            returns, _names, outputs = example.infer(example.larger_inputs)
-            if returns != example.out_spec:
-                raise ValueError(_("the output has a different structure"))
-            calls.append(([*map(to_host, example.larger_inputs)], [*map(to_host, outputs)]))
-        except Exception as error:
-            example.specialize(brief(error))
-    return calls
-
-
-def _require_evaluating(example: ExampleCall, outputs: Sequence[Any]) -> None:
-    """Raise SaveError if the model, as it is now, computes something else than for inference."""
-    module = getattr(example.model, "__self__", example.model)
-    if not hasattr(module, "eval") or not getattr(module, "training", True):
-        return  # modules of Flax NNX have no flag, so they are asked
-    now, for_inference = map(copy_outputs, (example.flat(*example.inputs), tuple(outputs)))
-    difference = mismatch(now, for_inference)
-    if difference is not None:
-        text = _(
-            "Expected a model in evaluation mode and without state, because that's how it is "
-            "saved. Received: one whose outputs differ from those that were saved ({difference}). "
-            "Call {code}."
-        )
-        raise SaveError(text, difference=difference, code="model.eval()")
 
 
 def _write(
@@ -271,43 +181,9 @@ def _write(
     return _write(framework, chosen, example, folder)
 
 
-def _tensor_specs(
-    names: Sequence[str], calls: Sequence[Sequence[HostArray]]
-) -> tuple[TensorSpec, ...]:
-    """Inputs or outputs as the manifest describes them.
-
-    Args:
-        names: What they are called.
-        calls: The tensors of each recorded call. An axis varies if its sizes differ between them.
-    """
-    specs = []
-    for name, *host_arrays in zip(names, *calls, strict=True):
-        shapes = zip(*(host_array.array.shape for host_array in host_arrays), strict=True)
-        shape = tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in shapes)
-        specs.append(TensorSpec(name, cast(Dtype, host_arrays[0].dtype), shape))
-    return tuple(specs)
-
-
 def _versions(framework: Framework, chosen: Format) -> dict[str, str]:
     versions = {"python": platform.python_version(), framework.name: framework.version()}
     for package in ("d2lhybrid", "numpy", *chosen.packages):
         with suppress(PackageNotFoundError):
             versions[package] = version(package)
     return versions
-
-
-def _seal(manifest: Manifest, folder: Path) -> str:
-    """Write the manifest, and return its hash.
-
-    Raises:
-        SaveError: JSON cannot hold what stands in it, such as infinity.
-    """
-    try:
-        raw = manifest.to_bytes()
-        parse(raw)
-    except ValueError as error:
-        text = _("Expected arguments and outputs that JSON can hold. Received: {reason}.")
-        reason = brief(error.__cause__ if isinstance(error.__cause__, Exception) else error)
-        raise SaveError(text, reason=reason.rstrip(".")) from error
-    (folder / MANIFEST).write_bytes(raw)
-    return hashlib.sha256(raw).hexdigest()

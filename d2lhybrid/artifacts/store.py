@@ -16,20 +16,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.artifacts.examples import load_examples
 from d2lhybrid.artifacts.formats import format_of
 from d2lhybrid.artifacts.integrity import files_in, find_problems
 from d2lhybrid.artifacts.manifest import MANIFEST, MAX_BYTES, Manifest, parse
-from d2lhybrid.artifacts.permissions import explain_unreadable, explain_unwritable
+from d2lhybrid.artifacts.permissions import explain_unwritable
 from d2lhybrid.artifacts.trusted import is_trusted
 from d2lhybrid.backends import get
 from d2lhybrid.backends.base import Framework
 from d2lhybrid.backends.formats import Format
 from d2lhybrid.core import errors
-from d2lhybrid.core.arguments import write_nearest
-from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.i18n import gettext as _, listed, sentences
-from d2lhybrid.core.reader import is_in_shell
+from d2lhybrid.core.reader import typed
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,7 @@ class Stored:
     @property
     def format(self) -> Format:
         """Its format; raises UnsupportedArtifactError if there is no such one here."""
-        return format_of(self.manifest.framework, self.manifest.format)
+        return format_of(self.framework, self.manifest.format)
 
     @property
     def trusted(self) -> bool:
@@ -63,8 +60,7 @@ class Stored:
 
     def find_problems(self) -> tuple[str, ...]:
         """What differs between the files and the manifest; empty if every byte is as saved."""
-        with explain_unreadable(self.root):
-            return find_problems(self.root, self.manifest)
+        return find_problems(self.root, self.manifest)
 
     def require_intact(self) -> None:
         """Raise DamagedArtifactError unless every byte is as it was saved."""
@@ -81,56 +77,33 @@ class Stored:
 
         Returns whether they trust it.
         """
-        chosen = self.format
         trusted = trust or self.trusted
-        if chosen.risk and not trusted:
-            text = _(
-                "You did not save {path!r} as it is, and its format {format!r} can carry code."
-            )
-            advice = _(
-                "Look at it with {inspect}; if you know where it comes from, use {trust}, or "
-                "{once} once."
-            )
+        if self.format.risk and not trusted:
             path = str(self.root)
-            written = {
-                "inspect": "inspect(path)",
-                "trust": "trust(path)",
-                "once": "load(path, trust=True)",
-            }
-            if is_in_shell():
-                advice = _("If you know where it comes from, use {trust}.")
-                written = {"trust": f"verify {shlex.quote(path)} --trust"}
-            text = sentences(text, _(chosen.risk), advice)
-            fields = {"path": path, "format": chosen.name}
-            raise errors.UntrustedArtifactError(text, **fields, **written)
+            text = sentences(
+                _("You did not save {path!r} as it is, and its format {format!r} can carry code."),
+                _(self.format.risk),
+                _("If you know where it comes from, use {trust}."),
+            )
+            written = typed("trust(path)", f"verify {shlex.quote(path)} --trust")
+            fields = {"path": path, "format": self.format.name, "trust": written}
+            raise errors.UntrustedArtifactError(text, **fields)
         return trusted
 
     @contextlib.contextmanager
-    def off_import_path(self, trust: bool) -> Iterator[None]:
+    def off_import_path(self, trusted: bool) -> Iterator[None]:
         """Import nothing of the artifact's folder and of the current one, unless it is trusted.
 
         Libraries try to import what they can do without, and would find it there.
         """
-        closed = [self.root.resolve(), Path.cwd()]
+        closed, before = [self.root.resolve(), Path.cwd()], [*sys.path]
         ours = Path(__file__).resolve().parents[2]  # from where a child imports this package
-        if trust or self.trusted or ours in closed:
-            closed = []
-        removed = [(i, path) for i, path in enumerate(sys.path) if Path(path).resolve() in closed]
-        for _i, path in removed:
-            sys.path.remove(path)
+        if not trusted and ours not in closed:
+            sys.path[:] = [path for path in before if Path(path).resolve() not in closed]
         try:
             yield
         finally:
-            for i, path in removed:
-                sys.path.insert(i, path)
-
-    def load_inputs(self, number: int) -> list[HostArray]:
-        """The inputs of a recorded call; raises DamagedArtifactError as ``load_examples`` does."""
-        return load_examples(self.root, number, "input", self.manifest.inputs)
-
-    def load_outputs(self, number: int) -> list[HostArray]:
-        """The outputs of a recorded call; raises DamagedArtifactError as ``load_examples`` does."""
-        return load_examples(self.root, number, "output", self.manifest.outputs)
+            sys.path[:] = before
 
     @contextlib.contextmanager
     def explain_refusals(self) -> Iterator[None]:
@@ -156,29 +129,18 @@ def read(path: str | os.PathLike[str]) -> Stored:
 
     Raises:
         ArtifactNotFoundError: Nothing is there, or a file, or a folder without a manifest.
-        UnreadableArtifactError: The system does not let us read it.
         DamagedArtifactError: The manifest cannot be read.
+        OSError: The system does not let us read it.
     """
     root = Path(os.path.abspath(path))
-    with explain_unreadable(root):
-        return _read(root)
-
-
-def _read(root: Path) -> Stored:
-    if not _exists(root) and _exists(_spare(root)):
+    if not root.exists() and _spare(root).exists():
         root = _spare(root)
-    if not _exists(root):
+    if not root.exists():
         text = _(
             "Expected a folder made by d2lhybrid.save, but there is nothing at {path!r}. Check the "
             "path, or save the model there first."
         )
-        text += write_nearest(root.name, _neighbours(root))
         raise errors.ArtifactNotFoundError(text, path=str(root))
-    if not root.is_dir():
-        text = _("Expected a folder made by d2lhybrid.save, but {path!r} is a file.")
-        if (root.parent / MANIFEST).is_file():
-            text = sentences(text, _("Pass the folder {folder!r}."))
-        raise errors.ArtifactNotFoundError(text, path=str(root), folder=str(root.parent))
     if not (root / MANIFEST).is_file():  # but a pipe, say, which would be waited for
         text = _("Expected a folder made by d2lhybrid.save, but {path!r} has no file {file}.")
         raise errors.ArtifactNotFoundError(text, path=str(root), file=MANIFEST)
@@ -197,24 +159,6 @@ def not_a_path(given: Mapping[str, Any]) -> str:
     return _("Pass the path of the folder that {save} made.").format(save="save")
 
 
-def _neighbours(root: Path) -> list[str]:
-    """What lies beside a path."""
-    with contextlib.suppress(OSError, ValueError):
-        return os.listdir(root.parent)
-    return []
-
-
-def _exists(path: Path) -> bool:
-    """Is there something at a path? A name that no system has is nowhere."""
-    try:
-        path.stat()
-    except PermissionError:
-        raise
-    except (OSError, ValueError):
-        return False
-    return True
-
-
 def _spare(root: Path) -> Path:
     """Where the old artifact lies between the two renames."""
     return root.parent / f".{root.name}.replaced"
@@ -224,11 +168,14 @@ def _spare(root: Path) -> Path:
 def replacing(root: Path) -> Iterator[Path]:
     """An empty folder to write into, which becomes the artifact at `root` when the block ends.
 
+    If `root` is a link, so does what it points to.
+
     Raises:
         ArtifactNotFoundError: What lies at `root` is not an artifact, or holds files of the user's;
             or there is no folder to make it in.
-        UnwritableFolderError: No permission, or a name that the system refuses.
+        UnwritableFolderError: The system does not let us write there.
     """
+    root = root.resolve()
     staging = root.parent / f".{root.name}.saving-{uuid.uuid4().hex}"
     if not root.parent.is_dir():
         text = _(
@@ -249,7 +196,7 @@ def replacing(root: Path) -> Iterator[Path]:
 def _publish(staging: Path, root: Path) -> None:
     """Exchange the artifact at `root` for the new one, by two renames."""
     spare = _spare(root)
-    if os.path.lexists(root):
+    if root.exists():
         shutil.rmtree(spare, ignore_errors=True)  # of a process killed before its last step
         os.rename(root, spare)
     try:
@@ -258,23 +205,15 @@ def _publish(staging: Path, root: Path) -> None:
         with contextlib.suppress(OSError):  # another process has put its own artifact there
             os.rename(spare, root)
         raise
-    if os.path.lexists(spare):
+    if spare.exists():
         os.rename(spare, staging)  # which is removed, so that a spare is always whole
 
 
 def _require_replaceable(root: Path) -> None:
     """Raise ArtifactNotFoundError if replacing `root` could lose what `save` did not write."""
-    if not os.path.lexists(root):
+    if not root.exists() or (root.is_dir() and not os.listdir(root)):
         return
     try:
-        if root.is_symlink():
-            text = _(
-                "Expected a folder made by d2lhybrid.save, but {path!r} is a link; pass the folder "
-                "itself."
-            )
-            raise errors.ArtifactNotFoundError(text, path=str(root))
-        if root.is_dir() and not os.listdir(root):
-            return
         saved = {entry.path for entry in read(root).manifest.files}
         for name in sorted({name for name, _status in files_in(root)} - saved):
             text = _("{name!r} isn't part of the artifact.")

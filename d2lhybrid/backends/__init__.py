@@ -17,28 +17,20 @@ from typing import Any
 
 from d2lhybrid.backends.base import Framework
 
-# By name; None until the framework is asked for, so that who waits for one reads of no other.
-_records: dict[str, Framework | None] = {
-    module.name: None
+_found = [
+    import_module(f"{__name__}.{module.name}").FRAMEWORK
     for module in pkgutil.iter_modules(__path__)
     if module.ispkg and module.name != "defaults"
+]
+# By name, in the order in which readers see them.
+_records: dict[str, Framework] = {
+    framework.name: framework for framework in sorted(_found, key=lambda each: each.order)
 }
 
 
 def known() -> tuple[Framework, ...]:
     """Every framework, imported or not, in the order in which readers see them."""
-    return _in_order([_record(name) for name in _records])
-
-
-def _record(name: str) -> Framework:
-    record = _records[name]
-    if record is None:
-        record = _records[name] = import_module(f"{__name__}.{name}").FRAMEWORK
-    return record
-
-
-def _in_order(frameworks: list[Framework]) -> tuple[Framework, ...]:
-    return tuple(sorted(frameworks, key=lambda framework: framework.order))
+    return tuple(_records.values())
 
 
 @contextmanager
@@ -71,7 +63,7 @@ def get(name: str) -> Framework:
         from d2lhybrid.backends.unknown import unknown_name  # and the catalogs, for an error alone
 
         raise unknown_name(name, known())
-    return _record(name)
+    return _records[name]
 
 
 def loaded() -> tuple[Framework, ...]:
@@ -81,7 +73,7 @@ def loaded() -> tuple[Framework, ...]:
     folder of that name. Python then makes an empty module, which has a path and no file.
     """
     modules = sys.modules  # which TorchDynamo traces here, and not inside a comprehension
-    return _in_order([_record(name) for name in _records if _is_whole(modules.get(name))])
+    return tuple([one for one in known() if _is_whole(modules.get(one.name))])
 
 
 def _is_whole(module: Any) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from d2lhybrid.core.errors import ArgumentError
 
@@ -25,6 +25,24 @@ if TYPE_CHECKING:  # so that waiting for a device imports nothing that only othe
 # Of a framework of which nobody knows better.
 BUSY_BOUND = 9.5
 INFERENCE = "net.eval()"
+
+
+Module = TypeVar("Module")
+
+
+class Part(Generic[Module]):
+    """A module of a framework's folder, which is looked up once: what is timed pays no import."""
+
+    def __init__(self, has_defaults: bool = False) -> None:
+        self._has_defaults = has_defaults
+
+    def __set_name__(self, _owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, framework: Framework, _owner: type) -> Module:
+        found: Module = framework.module(self._name, self._has_defaults)
+        vars(framework)[self._name] = found
+        return found
 
 
 @dataclass(eq=False)
@@ -58,6 +76,15 @@ class Framework:
     # found (README.md there); of one that isn't known, as much as of any.
     busy_bound: float = BUSY_BOUND
 
+    # Its modules, as `protocol` describes them.
+    device: ClassVar[Part[protocol.DeviceModule]] = Part()
+    models: ClassVar[Part[protocol.ModelsModule]] = Part()
+    variants: ClassVar[Part[protocol.VariantsModule]] = Part()
+    training: ClassVar[Part[protocol.TrainingModule]] = Part()
+    explain: ClassVar[Part[protocol.ExplainModule]] = Part()
+    compiler: ClassVar[Part[protocol.CompilerModule]] = Part(has_defaults=True)
+    why: ClassVar[Part[protocol.WhyModule]] = Part(has_defaults=True)
+
     def owns(self, packages: Collection[str]) -> bool:
         """Does something whose classes come from these top-level packages belong to it?"""
         if "keras" in packages:
@@ -88,50 +115,6 @@ class Framework:
         text = _("Expected a framework that {what} supports. Received: {framework}.")
         return ArgumentError(text.format(what=what, framework=self.display))
 
-    # Its modules. Each is looked up once, so that what is timed pays no import.
-
-    @cached_property
-    def device(self) -> protocol.DeviceModule:
-        """Its devices and tensors."""
-        module: protocol.DeviceModule = self._module("device")
-        return module
-
-    @cached_property
-    def models(self) -> protocol.ModelsModule:
-        """How its models are run."""
-        module: protocol.ModelsModule = self._module("models")
-        return module
-
-    @cached_property
-    def variants(self) -> protocol.VariantsModule:
-        """The ways to run a model."""
-        module: protocol.VariantsModule = self._module("variants")
-        return module
-
-    @cached_property
-    def training(self) -> protocol.TrainingModule:
-        """The ways to train a model."""
-        module: protocol.TrainingModule = self._module("training")
-        return module
-
-    @cached_property
-    def explain(self) -> protocol.ExplainModule:
-        """What its compiler makes of a model."""
-        module: protocol.ExplainModule = self._module("explain")
-        return module
-
-    @cached_property
-    def compiler(self) -> protocol.CompilerModule:
-        """Its compilers."""
-        module: protocol.CompilerModule = self._module("compiler", has_defaults=True)
-        return module
-
-    @cached_property
-    def why(self) -> protocol.WhyModule:
-        """Why a call takes the time that it takes."""
-        module: protocol.WhyModule = self._module("why", has_defaults=True)
-        return module
-
     @cached_property
     def formats(self) -> Mapping[str, Format]:
         """What it writes and reads, by name, the best first; the framework isn't imported."""
@@ -143,15 +126,15 @@ class Framework:
     def _has(self, part: str) -> bool:
         return find_spec(f"{self.folder}.{part}") is not None
 
-    def _module(self, part: str, *, has_defaults: bool = False) -> Any:
+    def module(self, name: str, has_defaults: bool) -> Any:
         """A module of the folder, which imports the framework; so that is done before, our way.
 
         Raises:
             ArgumentError: the folder has no such module, and there are no defaults for it.
         """
-        if self._has(part):
+        if self._has(name):
             self.load()
-            return import_module(f"{self.folder}.{part}")
+            return import_module(f"{self.folder}.{name}")
         if not has_defaults:
-            raise self.lacks(part)
-        return import_module(f"d2lhybrid.backends.defaults.{part}")
+            raise self.lacks(name)
+        return import_module(f"d2lhybrid.backends.defaults.{name}")

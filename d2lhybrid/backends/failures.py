@@ -1,8 +1,8 @@
 """Calls that fail: whose fault it is, and the line of the user's code from which it comes."""
 
 import logging
-from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -51,29 +51,24 @@ def call_error(label: str, error: Exception, args: Args, kwargs: Kwargs) -> Call
     return CallFailedError(message, label=label, reason=f"{kind}: {said}")
 
 
-@dataclass
-class wrap_call_errors(AbstractContextManager[Any]):
+@contextmanager
+def wrap_call_errors(label: str, args: Args = (), kwargs: Mapping[str, Any] = {}) -> Iterator[None]:
     """Let what the block raises say which callable it was; errors of our own stay as they are.
 
     A call that fails may have left work in a queue of its framework, whose error would come up in
     whatever runs next. So all frameworks are waited for until none raises.
     """
-
-    label: str
-    args: Args = ()
-    kwargs: Kwargs = field(default_factory=dict)
-
-    # A generator with ``contextmanager`` would swallow a StopIteration of the callable.
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if not isinstance(error, Exception):
-            return
+    try:
+        yield
+    except Exception as error:
         for _attempt in range(MAX_QUEUED_ERRORS):
             with suppress(Exception):
                 for framework in loaded():
                     framework.device.synchronize()
                 break
-        if not isinstance(error, D2LHybridError):
-            raise call_error(self.label, error, self.args, self.kwargs) from error
+        if isinstance(error, D2LHybridError):
+            raise
+        raise call_error(label, error, args, {**kwargs}) from error
 
 
 def require_runs(label: str, run: Function, args: Args, kwargs: Kwargs) -> None:

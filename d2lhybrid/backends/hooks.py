@@ -2,11 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import RLock, get_ident
+from threading import get_ident
 from typing import Any
-
-# Held by the thread that hooks: the last of two to leave would put back the function of the other.
-_hooking = RLock()
 
 
 @contextmanager
@@ -15,19 +12,19 @@ def hooked(owner: Any, name: str, note: Callable[..., object]) -> Iterator[None]
 
     If there is no such name, nothing is called.
     """
-    if getattr(owner, name, None) is None:
+    original = getattr(owner, name, None)
+    if original is None:
         yield
         return
-    with _hooking:
-        original, thread = getattr(owner, name), get_ident()
+    thread = get_ident()
 
-        def call(*args: Any, **kwargs: Any) -> Any:
-            if get_ident() == thread:
-                note(*args, **kwargs)
-            return original(*args, **kwargs)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if get_ident() == thread:
+            note(*args, **kwargs)
+        return original(*args, **kwargs)
 
-        setattr(owner, name, call)
-        try:
-            yield
-        finally:
-            setattr(owner, name, original)
+    setattr(owner, name, call)
+    try:
+        yield
+    finally:
+        setattr(owner, name, original)

@@ -1,12 +1,21 @@
 """What a call spends before compiled code begins, measured."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import perf_counter
 
 from d2lhybrid.core.arguments import Function
 
-# Calls, and seconds, in which it is measured.
-BEFORE_CALLS, BEFORE_SECONDS = 10, 0.15
+# In so many calls, and in so many seconds if these are over first, a time is measured.
+CALLS, SECONDS = 20, 0.15
+
+
+def least(times: Callable[[], Sequence[float]]) -> list[float]:
+    """The least of each of the times that a call takes, of some calls."""
+    taken: list[Sequence[float]] = []
+    end = perf_counter() + SECONDS
+    while len(taken) < CALLS and (not taken or perf_counter() < end):
+        taken.append(times())
+    return [min(of_one) for of_one in zip(*taken, strict=True)]
 
 
 def least_until(begun: list[float], run: Function, wait: Callable[[], object]) -> float | None:
@@ -14,14 +23,14 @@ def least_until(begun: list[float], run: Function, wait: Callable[[], object]) -
 
     None if nothing does. `wait` waits until the work of a call is done.
     """
-    before: list[float] = []
-    end = perf_counter() + BEFORE_SECONDS
-    while len(before) < BEFORE_CALLS and (not before or perf_counter() < end):
+
+    def until() -> list[float]:
         begun.clear()
         start = perf_counter()
         run()
         wait()
-        if not begun:
-            return None
-        before.append(begun[0] - start)
-    return min(before)
+        return [begun[0] - start]
+
+    run()
+    wait()
+    return least(until)[0] if begun else None

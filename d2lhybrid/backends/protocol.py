@@ -24,8 +24,8 @@ from d2lhybrid.backends.layers import Layer
 from d2lhybrid.backends.variant import VariantsByName
 from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.host_array import HostArray
-from d2lhybrid.graphs.explanation import Explanation, Finding
-from d2lhybrid.graphs.graph import Graph
+from d2lhybrid.graphs.explanation import Explanation
+from d2lhybrid.graphs.facts import WatchedCall
 
 # What `compare` needs
 
@@ -206,10 +206,7 @@ class ExplainModule(Protocol):
     """``explain.py``: what its compiler makes of a model."""
 
     def explain(self, model: Any, args: Args, kwargs: Kwargs, /) -> Explanation:
-        """What the framework's compiler makes of a call."""
-
-    def graphs(self, model: Any, args: Args, kwargs: Kwargs, /) -> Sequence[Graph]:
-        """The graphs that a call takes."""
+        """What the framework's compiler makes of a call, with the graphs that it takes."""
 
 
 class WhyModule(Protocol):
@@ -217,9 +214,6 @@ class WhyModule(Protocol):
 
     def is_compiled(self, function: Function, /) -> bool:
         """Was this compiled, or something in it that it calls, as far as one can see?"""
-
-    def switched_off(self) -> str:
-        """The setting, as code, with which the user has switched the compiler off; or nothing."""
 
     def hint(self, error: Exception, /) -> str:
         """What to do about an error that a call of the user's has raised; often nothing."""
@@ -232,34 +226,15 @@ class WhyModule(Protocol):
         again for them.
         """
 
-    def programs_run(self, run: Function, /) -> int | None:
-        """Call `run` once. How many compiled programs did it run? None if that isn't known.
+    def watched_call(self, run: Function, /) -> WatchedCall:
+        """Call `run` twice, and watch the second call, which finds what the first has compiled.
 
-        The programs that a framework compiles of eager code, operation by operation, don't count.
+        If it compiles a program all the same, the finding has the place in the user's code, and
+        what differs from the nearest earlier program, where the framework tells.
         """
 
     def why_not_compiled(self, function: Function, /) -> str:
         """Why a call of this runs no compiled program, as a sentence; empty if that isn't known."""
-
-    def limit_reached(self, function: Function, /) -> str:
-        """Which code of this is compiled no more often, as a sentence; empty if there is none."""
-
-    def compiled_again(self, run: Callable[[], Any], /) -> Finding | None:
-        """Call `run` twice. Why the second call compiled a program, in the framework's own words.
-
-        With the place in the user's code, and what differs from the nearest earlier program, where
-        the framework tells. None if nothing was compiled.
-        """
-
-    def apart(
-        self, model: Function, args: Args, kwargs: Kwargs, /
-    ) -> AbstractContextManager[object] | None:
-        """A block for calls of the model that leave no trace in what the user has compiled.
-
-        In it, this thread runs programs made anew in place of the user's, and after it, whatever
-        these calls change has the value that it had before, also where only a function around the
-        model holds it. None if the framework has no such block, or no use for it with this model.
-        """
 
     def seconds_before(self, run: Function, /) -> float | None:
         """What a call of `run` spends before compiled code begins, converting arguments included.

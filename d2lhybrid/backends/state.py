@@ -76,16 +76,13 @@ class Attributes:
         """Put back the attributes, and what lists, dicts and sets in them hold.
 
         If a call has given the model weights or modules meanwhile, its attributes stay as the call
-        left them, because half a layer is none. Only tensors of a trace, which is over, go then.
+        left them, because half a layer is none.
         """
         is_new = self._inside()[0].keys() - map(id, self.parts)
-        is_built = is_new or self._kinds != [*map(type, self.parts)]
+        if is_new or self._kinds != [*map(type, self.parts)]:
+            return
         for container, before in reversed(self._held):  # what is inside of a wrapper first
-            if is_built and isinstance(container, dict):
-                for key in [key for key, value in container.items() if self._is_traced(value)]:
-                    del container[key]
-                    container.update({key: before[key]} if key in before else {})
-            elif not is_built and not _are_same(container, before):
+            if not _are_same(container, before):
                 _fill(container, before)
 
     def _inside(self) -> tuple[dict[int, Any], list[Any]]:
@@ -118,17 +115,6 @@ class Attributes:
             is_weight = isinstance(thing, self._weights)
             self._roles[cls] = "module" if is_module else "weight" if is_weight else ""
         return self._roles[cls]
-
-    def _is_traced(self, value: Any) -> bool:
-        """Is it a tensor without numbers? Weights may get theirs later."""
-        if self._role(value) != "weight":
-            for framework in loaded():
-                if framework.device.is_tensor(value):
-                    try:
-                        framework.device.to_host(value)
-                    except Exception:
-                        return True
-        return False
 
 
 def _are_same(container: Any, before: Any) -> bool:

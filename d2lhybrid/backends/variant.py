@@ -186,8 +186,6 @@ class Variant(RunsModels):
 
     def __reduce__(self) -> Any:
         """In another process, it is made again by the verb that has made it here."""
-        if self.origin is None:
-            return Variant, (self.run, self.code, self.role)
         return _made_again, (self.origin, self.name)
 
 

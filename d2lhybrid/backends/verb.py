@@ -1,6 +1,5 @@
 """What stands around the verbs: one runs at a time, and what it is given stays as it was."""
 
-import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,16 +10,6 @@ from d2lhybrid.backends.state import preserved
 from d2lhybrid.core.usage import Check, Verb, written_as
 
 _running = threading.RLock()  # which a verb that calls another one takes twice
-
-
-def _renew_lock() -> None:
-    """In a process that was forked: the thread that held the lock is not in it."""
-    global _running
-    _running = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_lock)
 
 
 @contextmanager

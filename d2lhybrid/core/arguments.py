@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from inspect import Parameter, signature
 from typing import Any
 
-from d2lhybrid.core.errors import ArgumentError, UnknownLabelError
+from d2lhybrid.core.errors import UnknownLabelError
 from d2lhybrid.core.i18n import gettext as _
 
 Function = Callable[..., Any]
@@ -18,23 +18,6 @@ BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 BY_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 FORWARD = ("forward", "call", "hybrid_forward")  # where models name their own parameters
 LONGEST = 40  # letters of a text that a message repeats
-
-
-class BoundToProcess:
-    """Holds compiled programs, which exist once in a process.
-
-    ``copy`` and ``deepcopy`` return the object itself, and pickling it for another process raises
-    ArgumentError.
-    """
-
-    __copy__ = __deepcopy__ = lambda self, _memo=None: self
-
-    def __reduce_ex__(self, _protocol: Any) -> Any:
-        text = _(
-            "Expected something that can be pickled. Received: compiled programs, which belong to "
-            "one process. Build them again in the other process."
-        )
-        raise ArgumentError(text)
 
 
 class RunsModels(ABC):

@@ -4,7 +4,7 @@ import dis
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from inspect import ismodule
-from types import CellType, CodeType, FunctionType
+from types import CodeType
 from typing import Any
 
 
@@ -22,11 +22,6 @@ def named_in(function: Any) -> list[Any]:
     >>> named_in(add) == [total]
     True
     """
-    return [*names_in(function).values()]
-
-
-def names_in(function: Any) -> dict[str, Any]:
-    """These objects by their names."""
     loads = [
         instruction.argval
         for code in _codes(function.__code__)
@@ -34,24 +29,8 @@ def names_in(function: Any) -> dict[str, Any]:
         if instruction.opname == "LOAD_GLOBAL"
     ]
     names, module = dict.fromkeys(loads), function.__globals__
-    return {name: module[name] for name in names if name in module} | _around(function)
-
-
-def with_names(function: Any, values: Mapping[str, Any]) -> Any:
-    """The same function, to which these names mean these values.
-
-    >>> add = (lambda number: lambda other: number + other)(1)
-    >>> with_names(add, {"number": 10})(2)
-    12
-    """
-    around = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    cells = tuple(CellType(values[name]) if name in values else cell for name, cell in around)
-    names = {**function.__globals__, **values}
-    renamed = FunctionType(
-        function.__code__, names, function.__name__, function.__defaults__, cells
-    )
-    renamed.__kwdefaults__ = function.__kwdefaults__
-    return renamed
+    found = {name: module[name] for name in names if name in module} | _around(function)
+    return [*found.values()]
 
 
 def attributes_in(function: Any) -> list[Any]:

@@ -14,7 +14,6 @@ its row alone.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -52,22 +51,6 @@ def incomparable(answer: Answer) -> list[str]:
     return [path for path, leaf in others.items() if _has_no_equality(leaf)]
 
 
-@dataclass(frozen=True)
-class Mismatch:
-    """Two outputs that are not the same; as text, the sentence about what differs most.
-
-    Attributes:
-        sentence: What differs, and by how much.
-        excess: The difference over what is allowed; infinite where no numbers were compared.
-    """
-
-    sentence: str
-    excess: float = np.inf
-
-    def __str__(self) -> str:
-        return self.sentence
-
-
 def require_same(
     label: str,
     reference: str,
@@ -76,13 +59,13 @@ def require_same(
     tolerance: float | None = None,
     inference: str = "",
 ) -> None:
-    """Raise DifferentAnswerError, with the largest difference, unless the two are the same.
+    """Raise DifferentAnswerError, with the first difference, unless the two are the same.
 
     They are two answers of one callable where `label` is the `reference`; then `inference` is the
     code that runs a model without dropout.
     """
     difference = mismatch(answer, expected, tolerance)
-    if difference is None:
+    if not difference:
         return
     text = _(
         "Expected {label!r} to compute what {reference!r} does. Received: {difference}. "
@@ -105,8 +88,10 @@ def require_same(
     raise DifferentAnswerError(text.format(label=label, reference=reference, **fields))
 
 
-def mismatch(answer: Answer, expected: Answer, tolerance: float | None = None) -> Mismatch | None:
-    """What differs most between two outputs; None if nothing does.
+def mismatch(answer: Answer, expected: Answer, tolerance: float | None = None) -> str:
+    """How the first leaf differs that is not the same in two outputs; "" if all are.
+
+    Of a tensor, it is about the element that is farthest from what is allowed.
 
     Args:
         answer: what came, as ``backends.outputs`` copies it.
@@ -123,14 +108,13 @@ def mismatch(answer: Answer, expected: Answer, tolerance: float | None = None) -
             text = _("{expected} is missing")
         elif not wanted:
             text = _("{received} should not be there")
-        return Mismatch(text.format(received=received, expected=wanted))
+        return text.format(received=received, expected=wanted)
     coarsest = _coarsest([*answer.values(), *expected.values()])
-    worst: Mismatch | None = None
-    for path, leaf in answer.items():
-        difference = _leaf_mismatch(path, leaf, expected[path], tolerance, coarsest)
-        if difference is not None and (worst is None or difference.excess > worst.excess):
-            worst = difference
-    return worst
+    differences = (
+        _leaf_mismatch(path, leaf, expected[path], tolerance, coarsest)
+        for path, leaf in answer.items()
+    )
+    return next(filter(None, differences), "")
 
 
 def _exactness(leaf: HostArray) -> str:
@@ -145,38 +129,27 @@ def _coarsest(output: Sequence[Any]) -> str:
     return max(floats or {"float64"}, key=lambda name: TOLERANCE[name])
 
 
-def _leaf_mismatch(
-    path: str, leaf: Any, other: Any, tolerance: float | None, coarsest: str
-) -> Mismatch | None:
-    """How two leaves differ by more than is allowed; None if they do not.
+def _leaf_mismatch(path: str, leaf: Any, other: Any, tolerance: float | None, coarsest: str) -> str:
+    """How two leaves differ by more than is allowed; "" if they do not.
 
     A Python float is taken to be as exact as `coarsest`, the least exact tensor beside it, because
     it was probably computed from that one.
     """
     if not isinstance(leaf, HostArray) or not isinstance(other, HostArray):
-        if _equal(leaf, other):
-            return None
-        text = _("{output} is {received!r}, should be {expected!r}")
-        return Mismatch(text.format(output=path, received=leaf, expected=other))
+        return "" if _equal(leaf, other) else _not_equal(path, leaf, other)
     is_whole = other.array.dtype.kind in "biu"
     dtypes = {leaf.dtype, other.dtype} - {PYTHON_NUMBER}
     if not dtypes:  # both are numbers of Python's
         dtypes = {"float64" if is_whole else coarsest}
     if len(dtypes) > 1:
         text = _("{output} has dtype {received}, should have {expected}")
-        return Mismatch(text.format(output=path, received=leaf.dtype, expected=other.dtype))
+        return text.format(output=path, received=leaf.dtype, expected=other.dtype)
     a, b = leaf.values(), other.values()
     if a.shape != b.shape:
         text = _("{output} has shape {received}, should have {expected}")
-        return Mismatch(text.format(output=path, received=a.shape, expected=b.shape))
+        return text.format(output=path, received=a.shape, expected=b.shape)
     if a.dtype.kind not in NUMERIC or b.dtype.kind not in NUMERIC:  # such as texts
-        equal = np.asarray(a == b, dtype=bool)
-        if equal.all():
-            return None
-        index = tuple(map(int, np.argwhere(~equal)[0]))
-        text = _("{output} is {received!r}, should be {expected!r}")
-        output = _element(path, index)
-        return Mismatch(text.format(output=output, received=a[index], expected=b[index]))
+        return "" if np.array_equal(a, b) else _not_equal(path, a.tolist(), b.tolist())
     exactness = {_exactness(leaf), _exactness(other)} - {PYTHON_NUMBER} or dtypes
     if tolerance is None:
         tolerance = max(TOLERANCE.get(name, 0.0) for name in exactness)
@@ -184,7 +157,7 @@ def _leaf_mismatch(
         a, b, tolerance, row_fraction=1.0 if TF32 in exactness else CANCELLED
     )
     if excess <= 1:
-        return None
+        return ""
     text = _("{output} is {received}, should be {expected}: {gap} apart, {limit} allowed")
     if {a.dtype.kind, b.dtype.kind} <= set("biu"):
         text = _("{output} is {received}, should be {expected}; no difference is allowed")
@@ -192,7 +165,12 @@ def _leaf_mismatch(
         text = _("{output} is {received}, should be {expected}")
     received, expected = _numbers(a[index], b[index])
     fields = {"output": _element(path, index), "received": received, "expected": expected}
-    return Mismatch(text.format(**fields, gap=general(gap), limit=general(allowed)), excess)
+    return text.format(**fields, gap=general(gap), limit=general(allowed))
+
+
+def _not_equal(output: str, received: Any, expected: Any) -> str:
+    text = _("{output} is {received!r}, should be {expected!r}")
+    return text.format(output=output, received=received, expected=expected)
 
 
 def _element(path: str, place: tuple[int, ...]) -> str:

@@ -152,10 +152,6 @@ class ArtifactLoadError(ArtifactError, RuntimeError):
     """The bytes are as saved, but the framework cannot load or run them."""
 
 
-class UnreadableArtifactError(ArtifactError, OSError):
-    """The system does not let us read the artifact."""
-
-
 class UnwritableFolderError(ArtifactError, OSError):
     """A folder for an artifact, or for what is trusted or compiled, cannot be written to."""
 

@@ -25,8 +25,7 @@ def call_within(seconds: float | None, function: Callable[[], Result]) -> Result
 
     Raises:
         LimitExceeded: the call took longer, whatever it has made of the interrupt.
-        ArgumentError: there is a limit, and this is not the main thread, which alone gets alarms,
-            or the system has none (Windows).
+        ArgumentError: there is a limit, and this is not the main thread, which alone gets alarms.
         Otherwise what the function raises.
 
     >>> from time import sleep
@@ -38,9 +37,6 @@ def call_within(seconds: float | None, function: Callable[[], Result]) -> Result
         return function()
     if threading.current_thread() is not threading.main_thread():
         text = _("Expected no build_timeout outside the main thread. Received: {received!r}.")
-        raise ArgumentError(text.format(received=seconds))
-    if not hasattr(signal, "setitimer"):
-        text = _("Expected no build_timeout on a system without alarms. Received: {received!r}.")
         raise ArgumentError(text.format(received=seconds))
     is_over = is_exceeded = False
 

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 
 
 @contextmanager
@@ -28,11 +28,7 @@ def quiet() -> Iterator[None]:
     >>> with quiet():
     ...     _ = os.write(2, b"a line from a native library\\n")
     """
-    try:
-        stderr = os.dup(2)
-    except OSError:  # a program without a standard error: there is nothing to hold back
-        yield
-        return
+    stderr = os.dup(2)
     with tempfile.TemporaryFile() as file:
         try:
             os.dup2(file.fileno(), 2)
@@ -51,11 +47,7 @@ def quiet() -> Iterator[None]:
 def onto_stderr() -> Iterator[None]:
     """What is printed inside the block goes to the standard error, also by programs it starts."""
     sys.stdout.flush()
-    try:
-        stdout = os.dup(1)
-    except OSError:  # a program without a standard output
-        yield
-        return
+    stdout = os.dup(1)
     try:
         os.dup2(2, 1)
         with redirect_stdout(sys.stderr):
@@ -76,23 +68,11 @@ def silent(*, logs: int = logging.NOTSET, prints: bool = False) -> Iterator[None
     ...     logging.warning("and logged")
     ...     print("and printed")
     """
-    without_prints = _without_prints() if prints else nullcontext()
-    with warnings.catch_warnings(action="ignore"), _without_logs(logs), without_prints:
-        yield
-
-
-@contextmanager
-def _without_logs(level: int) -> Iterator[None]:
-    """Discard logs up to this level, or to that up to which the program discards them itself."""
-    before = logging.root.manager.disable
-    try:
-        logging.disable(max(before, level))
-        yield
-    finally:
-        logging.disable(before)
-
-
-@contextmanager
-def _without_prints() -> Iterator[None]:
-    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+    before = logging.root.manager.disable  # what the program itself discards
+    with warnings.catch_warnings(action="ignore"), ExitStack() as stack:
+        logging.disable(max(before, logs))
+        stack.callback(logging.disable, before)
+        if prints:
+            stack.enter_context(redirect_stdout(io.StringIO()))
+            stack.enter_context(redirect_stderr(io.StringIO()))
         yield

@@ -2,13 +2,13 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from d2lhybrid.core.i18n import gettext as _
 
-SHOWN_AFTER = 2.0  # seconds
+SHOWN_AFTER, SHOWN_EVERY = 2.0, 0.1  # seconds
 
 
 @contextmanager
@@ -35,7 +35,7 @@ def status_line(shown: bool | None = None) -> Iterator[Callable[[str], None]]:
     >>> with status_line() as say:
     ...     say("process 1 of 6")
     """
-    if not _is_shown(shown):
+    if not (shown if shown is not None else sys.stderr is not None and sys.stderr.isatty()):
         yield lambda _text: None
     elif _in_notebook():
         with _notebook_line() as say:
@@ -47,30 +47,18 @@ def status_line(shown: bool | None = None) -> Iterator[Callable[[str], None]]:
             yield line.set_description_str
 
 
-def show_progress(items: Sequence[Any], message: str, shown: bool | None) -> Iterable[Any]:
+def show_progress(items: Sequence[Any], message: str, shown: bool | None) -> Iterator[Any]:
     """The items; where that takes longer, a line with the message, and how many are done.
 
     >>> list(show_progress("ab", "letters", shown=None))
     ['a', 'b']
     """
-    if not _is_shown(shown):
-        return items
-    if _in_notebook():
-        return _counted(items, _(message))
-    from tqdm import tqdm
-
-    style: Any = {"leave": False, "delay": SHOWN_AFTER, "bar_format": "{desc} {n}/{total}"}
-    bar: Iterable[Any] = tqdm(items, _(message), **style)
-    return bar
-
-
-def _counted(items: Sequence[Any], message: str) -> Iterator[Any]:
-    """The items, and after a while the message in a notebook with how many are done."""
-    start = time.monotonic()
-    with _notebook_line() as say:
+    due = time.monotonic() + SHOWN_AFTER
+    with status_line(shown) as say:
         for done, item in enumerate(items):
-            if time.monotonic() - start >= SHOWN_AFTER:
-                say(f"{message} {done}/{len(items)}")
+            if time.monotonic() >= due:
+                say(f"{_(message)} {done}/{len(items)}")
+                due = time.monotonic() + SHOWN_EVERY
             yield item
 
 
@@ -104,7 +92,3 @@ def _in_notebook() -> bool:
     """Does this run in a kernel of Jupyter?"""
     ipython = sys.modules.get("IPython")
     return bool(ipython and hasattr(ipython.get_ipython(), "kernel"))
-
-
-def _is_shown(shown: bool | None) -> bool:
-    return shown if shown is not None else sys.stderr is not None and sys.stderr.isatty()

@@ -1,6 +1,6 @@
 """The structures of tensors that models take and return.
 
-Tuples, lists, deques, mappings, dataclasses and classes of attrs are opened, nested as they come.
+Tuples, lists, deques, mappings and dataclasses are opened, nested as they come.
 ``torch.utils._pytree`` and optree open a class only after it was registered, so neither opens any
 dataclass or mapping. How such a structure is saved stands in ``treespec``.
 """
@@ -10,24 +10,11 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from d2lhybrid.core.errors import ArgumentError
-from d2lhybrid.core.i18n import gettext as _
-
 Leaf = tuple[str, Any]
-MAX_NESTING = 200  # containers in one another
 
 
-def leaves(value: Any, path: str = "", around: tuple[int, ...] = ()) -> Iterator[Leaf]:
-    """Each leaf of a structure with its path, in order; None is a leaf, too.
-
-    Args:
-        value: The structure.
-        path: What it is called.
-        around: The containers that it is in, by id.
-
-    Raises:
-        ArgumentError: A container holds itself, so that its leaves have no end, or containers are
-            nested too deeply.
+def leaves(value: Any, path: str = "") -> Iterator[Leaf]:
+    """Each leaf of a structure, which `path` names, with its own path, in order; None is one, too.
 
     >>> list(leaves({"a": [1, (2, None)]}, "output"))
     [("output['a'][0]", 1), ("output['a'][1][0]", 2), ("output['a'][1][1]", None)]
@@ -35,16 +22,9 @@ def leaves(value: Any, path: str = "", around: tuple[int, ...] = ()) -> Iterator
     inside = children(value)
     if inside is None:
         yield path, value
-        return
-    if id(value) in around or len(around) > MAX_NESTING:
-        text = _(
-            "Expected containers nested at most {deepest} deep, none of which holds itself. "
-            "Received: a {kind} inside {containers} others."
-        )
-        fields = {"kind": type(value).__name__, "containers": len(around)}
-        raise ArgumentError(text.format(deepest=MAX_NESTING, **fields))
-    for key, child in inside.items():
-        yield from leaves(child, f"{path}[{key!r}]", (*around, id(value)))
+    else:
+        for key, child in inside.items():
+            yield from leaves(child, f"{path}[{key!r}]")
 
 
 def children(value: Any) -> dict[Any, Any] | None:
@@ -53,15 +33,10 @@ def children(value: Any) -> dict[Any, Any] | None:
         return {key: value[key] for key in value}
     if isinstance(value, (list, tuple, deque)):
         return dict(enumerate(value))
-    cls = type(value)
-    if hasattr(cls, "__attrs_attrs__"):
-        fields = cls.__attrs_attrs__
-    elif dataclasses.is_dataclass(cls):
-        fields = dataclasses.fields(cls)
-    else:
+    if isinstance(value, type) or not dataclasses.is_dataclass(value):
         return None
-    named = [field.name for field in fields if hasattr(value, field.name)]  # one may not be set yet
-    return {name: getattr(value, name) for name in named}
+    names = [field.name for field in dataclasses.fields(value)]
+    return {name: getattr(value, name) for name in names if hasattr(value, name)}  # if it is set
 
 
 def tensors_in_attributes(

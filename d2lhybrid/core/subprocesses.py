@@ -23,9 +23,7 @@ def started(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen
         OSError: It does not start.
     """
     options.setdefault("stdin", subprocess.DEVNULL)
-    if os.name == "posix":
-        options["process_group"] = 0
-    with subprocess.Popen(command, **options) as process:
+    with subprocess.Popen(command, process_group=0, **options) as process:
         try:
             yield process
         except BaseException:
@@ -35,13 +33,10 @@ def started(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen
 
 def end(process: subprocess.Popen[bytes]) -> None:
     """End a process of ``started``, and what it has started."""
-    if os.name == "posix":
-        # `communicate` lets the program end for a moment after an interrupt. If it has, there may
-        # be no such group any more, which is PermissionError on a Mac.
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-    else:
-        process.kill()
+    # `communicate` lets the program end for a moment after an interrupt. If it has, there may be no
+    # such group any more, which is PermissionError on a Mac.
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 
@@ -122,8 +117,6 @@ def end_with_caller() -> None:
 
     def wait() -> None:
         os.read(pipe, 1)  # until the pipe is closed
-        if os.name == "posix":
-            os.killpg(0, signal.SIGKILL)
-        os._exit(1)
+        os.killpg(0, signal.SIGKILL)
 
     threading.Thread(target=wait, daemon=True).start()

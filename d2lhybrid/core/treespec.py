@@ -22,7 +22,6 @@ from d2lhybrid.core.usage import kind_of
 
 IsTensor = Callable[[Any], bool]
 Scalar = bool | int | float | str
-MAX_SAVED_NESTING = 32  # containers in one another, in what a manifest holds
 
 
 class TreeSpec(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -40,18 +39,17 @@ class TreeSpec(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     keys: tuple[Annotated[str, Meta(max_length=512)] | int, ...] = ()
     parts: tuple["TreeSpec", ...] = ()
 
-    def validate(self, depth: int = 0) -> None:
+    def validate(self) -> None:
         """Raise ValueError if it is no tree that ``tree_flatten`` gives."""
         is_sequence, is_dict = self.kind in ("list", "tuple"), self.kind == "dict"
         has_parts_rightly = is_sequence or is_dict or not self.parts
         key_count = len(self.parts) if is_dict else 0
         has_keys_rightly = len(self.keys) == len(set(self.keys)) == key_count
         has_value_rightly = (self.value is not None) == (self.kind == "constant")
-        is_shallow = depth <= MAX_SAVED_NESTING
-        if not (is_shallow and has_parts_rightly and has_keys_rightly and has_value_rightly):
+        if not (has_parts_rightly and has_keys_rightly and has_value_rightly):
             raise ValueError(_("an unknown structure"))
         for part in self.parts:
-            part.validate(depth + 1)
+            part.validate()
 
     def count_tensors(self) -> int:
         """How many tensors are in the tree."""
@@ -112,7 +110,7 @@ class TreeSpec(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
 
 
 def tree_flatten(
-    value: Any, is_tensor: IsTensor, path: str, *, open_objects: bool = False, depth: int = 0
+    value: Any, is_tensor: IsTensor, path: str, *, open_objects: bool = False
 ) -> tuple[TreeSpec, list[Leaf]]:
     """The tree of a value, and its tensors with the path of each.
 
@@ -121,21 +119,14 @@ def tree_flatten(
         is_tensor: Is something a tensor? So is whatever NumPy takes for an array.
         path: What the value is called.
         open_objects: Take an object that holds tensors, such as a cache, for a dictionary of them.
-        depth: How many containers it is in.
 
     Raises:
-        SaveError: Something is no tensor, no constant and no container of them, or is deeper inside
-            than a manifest can hold.
+        SaveError: Something is no tensor, no constant and no container of them.
 
     >>> spec, tensors = tree_flatten({"a": [1.5, None]}, lambda value: False, "output")
     >>> str(spec), tensors
     ("{'a': [1.5, None]}", [])
     """
-    if depth > MAX_SAVED_NESTING:
-        text = _(
-            "Expected containers nested at most {depth} deep. Received: {path}, which is deeper."
-        )
-        raise SaveError(text, depth=MAX_SAVED_NESTING, path=path[:80])
     if value is None:
         return TreeSpec("none"), []
     if isinstance(value, float) and not math.isfinite(value):
@@ -166,7 +157,7 @@ def tree_flatten(
     tensors: list[Leaf] = []
     for key, part in inside.items():
         tree, tensors_of_part = tree_flatten(
-            part, is_tensor, f"{path}[{key!r}]", open_objects=open_objects, depth=depth + 1
+            part, is_tensor, f"{path}[{key!r}]", open_objects=open_objects
         )
         trees.append(tree)
         tensors += tensors_of_part
@@ -180,9 +171,6 @@ def with_tensors(value: Any, tensors: Iterator[Any], is_tensor: IsTensor) -> Any
     """A copy of arguments with other tensors in their places, in the order of ``tree_flatten``.
 
     Containers keep their classes, because the model may ask for them.
-
-    Raises:
-        SaveError: A container is of a class that cannot be made of its parts.
     """
     inside = children(value)
     if is_tensor(value) or (inside is None and hasattr(value, "__array__")):
@@ -190,14 +178,7 @@ def with_tensors(value: Any, tensors: Iterator[Any], is_tensor: IsTensor) -> Any
     if inside is None:
         return value
     parts = {key: with_tensors(part, tensors, is_tensor) for key, part in inside.items()}
-    try:
-        return _copy_with(value, parts)
-    except Exception as error:
-        text = _(
-            "Expected containers that can be made of their parts. Received: a {kind}. Pass a "
-            "dictionary or a list instead."
-        )
-        raise SaveError(text, kind=type(value).__qualname__) from error
+    return _copy_with(value, parts)
 
 
 def _copy_with(container: Any, parts: dict[Any, Any]) -> Any:

@@ -3,19 +3,19 @@
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import reduce, wraps
-from inspect import Parameter, Signature, isroutine, signature
+from inspect import Signature, isroutine, signature
 from numbers import Number
 from typing import Any, TypeVar, cast
 
 from d2lhybrid.core.arguments import BY_NAME, LONGEST, Call, name_of, nearest
 from d2lhybrid.core.errors import ArgumentError
+from d2lhybrid.core.host_array import dtype_and_shape
 from d2lhybrid.core.i18n import gettext as _
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 # Gets the arguments by the names of the parameters; returns what is wrong with them, or "".
 Check = Callable[[Mapping[str, Any]], str]
 MOST = 4  # arguments, or elements of one, that a message lists
-ONLY = "variants(net, x).only('eager')"  # what people mean by an option `only`
 _OPTIONS: dict[str, list[str]] = {}  # of the functions that take a model's arguments
 
 
@@ -41,7 +41,6 @@ def written_as(*examples: str, check: Check = lambda _given: "") -> Callable[[Ve
 
         @wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
-            shown = kwargs
             try:
                 given = expected.bind(*args, **kwargs).arguments
             except TypeError:
@@ -50,14 +49,8 @@ def written_as(*examples: str, check: Check = lambda _given: "") -> Callable[[Ve
                 wrong = check(given)
                 if not wrong:
                     return function(*args, **kwargs)
-                options = expected.parameters  # those by name alone are right where they fit
-                shown = {
-                    key: value
-                    for key, value in kwargs.items()
-                    if options[key].kind is not Parameter.KEYWORD_ONLY
-                }
             is_method = "self" in expected.parameters
-            received = f"{name}({described(args[is_method:], shown)})"
+            received = f"{name}({described(args[is_method:], kwargs)})"
             text = _("Expected {examples}. Received: {received}.")
             message = text.format(examples=reduce(_either, examples), received=received)
             raise ArgumentError(f"{message} {wrong}".strip())
@@ -95,7 +88,7 @@ def _wrong_keyword(expected: Signature, kwargs: Mapping[str, Any]) -> str:
 
 def _instead_of(name: str, known: list[str]) -> str:
     """What to write in place of a keyword that a function hasn't got."""
-    if right := nearest(name, known) or (ONLY if name == "only" else ""):
+    if right := nearest(name, known):
         return _("Write {right} instead of {wrong}.").format(right=right, wrong=name)
     for verb, options in _OPTIONS.items():
         if name in options:
@@ -144,23 +137,11 @@ def _tensor(value: Any, detailed: bool) -> str:
     if callable(value) or not all(hasattr(type(value), name) for name in ("shape", "dtype")):
         return ""
     kind = "ndarray" if type(value).__module__ == "numpy" else "Tensor"
-    return f"{kind}{shape_and_dtype(value)}" if detailed else kind
-
-
-def shape_and_dtype(value: Any) -> str:
-    """Those of a tensor or array, such as "[4, 8] float32"; "" of anything else."""
-    # Asked of the class: the attributes of an object that answers for any may raise anything.
-    if callable(value) or not all(hasattr(type(value), name) for name in ("shape", "dtype")):
-        return ""
-    with suppress(Exception):
-        return f"{[*value.shape]} {_dtype_name(value.dtype)}"
-    return ""
-
-
-def _dtype_name(dtype: Any) -> str:
-    """NumPy, JAX and TensorFlow name a dtype; MXNet has NumPy's classes; PyTorch "torch.int8"."""
-    name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
-    return name.rpartition(".")[2]
+    if detailed:
+        with suppress(Exception):
+            dtype, shape = dtype_and_shape(value)
+            return f"{kind}{[*shape]} {dtype}"
+    return kind
 
 
 def not_one_callable(thing: Any) -> str:

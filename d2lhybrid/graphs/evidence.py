@@ -25,20 +25,19 @@ class Match:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is known of a stage and of the steps that run.
-
-    ``lowered``: for each operation that is needed, the kinds of operations that it is lowered to.
-    ``equals``: for each node that is needed, all nodes that compute the same, itself included.
-    ``matches``: for each kind the parts that run. ``replaced``: the operations from which parts of
-    a kind come that they were not lowered to.
-    """
+    """What is known of a stage and of the steps that run."""
 
     stage: Stage
     steps: Sequence[Step]
+    # The kinds of operations that only arrange elements.
     layout_ops: frozenset[str]
+    # For each operation that is needed, the kinds of operations that it is lowered to.
     lowered: Mapping[str, tuple[str, ...]]
+    # For each node that is needed, all nodes that compute the same, itself included.
     equals: Mapping[str, tuple[str, ...]]
+    # For each kind the parts that run.
     matches: Mapping[str, Sequence[Match]]
+    # The operations from which parts of a kind come that they were not lowered to.
     replaced: Collection[str]
 
 
@@ -106,18 +105,11 @@ def _equal_nodes(nodes: Sequence[Node]) -> dict[str, tuple[str, ...]]:
     return {name: tuple(group) for group in groups.values() for name in group}
 
 
-def count_if_all_run(kind: str, matches: Sequence[Match], evidence: Evidence) -> int:
-    """How many parts of a kind run if all operations run that these may compute, or equal ones."""
-    groups = _groups(matches, evidence)
-    return sum(evidence.lowered[name].count(kind) for group in groups for name in group)
+def parts_needed(kind: str, matches: Sequence[Match], evidence: Evidence) -> tuple[int, int]:
+    """How many parts of a kind the operations need that these may compute, or equal ones.
 
-
-def count_if_merged(kind: str, matches: Sequence[Match], evidence: Evidence) -> int:
-    """How many parts of a kind run if of these operations one of each group of equal ones runs."""
-    groups = _groups(matches, evidence)
-    return sum(evidence.lowered[group[0]].count(kind) for group in groups)
-
-
-def _groups(matches: Sequence[Match], evidence: Evidence) -> set[tuple[str, ...]]:
-    """The groups of equal operations to which the candidates belong."""
-    return {evidence.equals[name] for match in matches for name in match.candidates}
+    First if all of them run, then if of each group of equal ones the first does the work of all.
+    """
+    groups = {evidence.equals[name] for match in matches for name in match.candidates}
+    needs = [[evidence.lowered[name].count(kind) for name in group] for group in groups]
+    return sum(map(sum, needs)), sum(first for first, *_equal in needs)

@@ -5,9 +5,8 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from html import escape
-from threading import Lock
 from traceback import extract_tb
 from typing import Any, Self
 
@@ -21,15 +20,11 @@ from d2lhybrid.graphs.program import Program, counted
 
 @dataclass(frozen=True)
 class Finding:
-    """One place where the compiler stopped, and why, in the framework's own words.
-
-    `is_limit`: earlier calls have compiled as many programs as the compiler allows.
-    """
+    """One place where the compiler stopped, and why, in the framework's own words."""
 
     reason: str
     file: str = ""
     line: int = 0
-    is_limit: bool = False
 
     @classmethod
     def of(cls, error: Exception, frames: Iterable[tuple[str, int]] | None = None) -> Self:
@@ -49,9 +44,9 @@ class Finding:
 
 
 class Recording:
-    """What was recorded of a call, until somebody looks at its graphs; from then on the graphs.
+    """What was recorded of a call; the graphs are made of it when somebody first looks at them.
 
-    `make` makes them of what was recorded: the Python code of the model does not run again.
+    `make` makes them: the Python code of the model does not run again.
 
     >>> recording = Recording(lambda: ("first", "second"))
     >>> recording.graphs()
@@ -61,24 +56,18 @@ class Recording:
     seconds = 0.0  # that making the graphs takes, about; 0 where it is known to take little
 
     def __init__(self, make: Callable[[], tuple[Graph, ...]]) -> None:
-        self._make: Callable[[], tuple[Graph, ...]] | None = make
-        self._graphs: tuple[Graph, ...] = ()
-        self._lock = Lock()
+        self._make = make
 
     def graphs(self) -> tuple[Graph, ...]:
-        """The graphs, in the order of the call. Of several threads that ask, one makes them."""
-        with self._lock:
-            if self._make is not None:
-                self._graphs = self._make()
-                self._make = None  # and with it all that was recorded
+        """The graphs, in the order of the call."""
         return self._graphs
 
+    @cached_property
+    def _graphs(self) -> tuple[Graph, ...]:
+        return self._make()
+
     def __reduce__(self) -> Any:  # a copy, which may be in another process, holds the graphs
-        return _recording_of, (self.graphs(),)
-
-
-def _recording_of(graphs: tuple[Graph, ...]) -> Recording:
-    return Recording(lambda: graphs)
+        return Recording, (partial(tuple, self.graphs()),)
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,9 +81,7 @@ class Explanation:
     in Python. ``unsupported``: code that the compiler refuses with an error, and JAX's leaked
     tracers, which raise an error when they are used later. ``notes``: sentences about what the
     numbers don't say, such as why nothing was compiled. ``recording``: what ``graphs()`` makes
-    graphs of; it holds no model, only what was recorded. ``compiled_again``: why a second call with
-    the same arguments compiles a program, as the first one did; None if it compiles none, if
-    nothing compiled was called, or if finding out would change what the user has compiled.
+    graphs of; it holds no model, only what was recorded.
     """
 
     framework: str
@@ -106,14 +93,11 @@ class Explanation:
     unsupported: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
     recording: Recording | None = field(default=None, compare=False)
-    compiled_again: Finding | None = None
 
     def graphs(self) -> tuple[Graph, ...]:
         """The graphs that the call takes, in their order.
 
         The first call makes them from what was recorded; the model's Python code doesn't run again.
-        TensorFlow shows what it rewrites only when the recorded graph runs; variables that this
-        changes get their values back.
 
         Raises:
             ArgumentError: d2lhybrid has no graphs of this framework.
@@ -137,9 +121,6 @@ class Explanation:
         rows = [(_("graphs in one call"), count(self.graph_count))]
         if self.compilations:
             rows.insert(0, (_("compilations so far"), count(self.compilations)))
-        if self.compiled_again:
-            by_what = _("by a second call with the same arguments")
-            rows.append((_("compiled again"), f"{by_what}\n{self.compiled_again}"))
         for name, findings in (
             (_("graph breaks"), self.breaks),
             (_("fallbacks to Python"), self.fallbacks),
@@ -225,7 +206,4 @@ def _readable(file: str) -> str:
     is_cell = shell and shell.compile.format_code_name(file)
     if is_cell:
         return _("notebook cell")
-    try:
-        return os.path.relpath(file)
-    except (OSError, ValueError):  # the folder is gone, or on another drive
-        return file
+    return os.path.relpath(file)

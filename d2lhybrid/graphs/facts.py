@@ -1,9 +1,20 @@
 """What is observed of a compiled variant, as plain data; ``why.text`` makes one line of it."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from d2lhybrid.graphs.explanation import Finding
 from d2lhybrid.graphs.program import Program
+
+
+class WatchedCall(NamedTuple):
+    """What a framework shows of one call that was watched."""
+
+    # How many compiled programs ran; None if that isn't known. What a framework compiles of eager
+    # code, operation by operation, doesn't count.
+    programs: int | None
+    # Why a program was compiled in it, in the framework's own words; None if none was.
+    again: Finding | None
 
 
 @dataclass(frozen=True)

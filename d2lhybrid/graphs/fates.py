@@ -20,18 +20,11 @@ rewritten the compiler computes something else instead (algebraic simplification
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from d2lhybrid.core.i18n import noop as N_
-from d2lhybrid.graphs.evidence import (
-    Evidence,
-    Match,
-    Step,
-    count_if_all_run,
-    count_if_merged,
-    gather,
-)
+from d2lhybrid.graphs.evidence import Evidence, Match, Step, gather, parts_needed
 from d2lhybrid.graphs.stages import Node, Part, Stage
 
 KEPT, FUSED, FOLDED, MERGED = N_("kept"), N_("fused"), N_("folded"), N_("merged")
@@ -76,16 +69,13 @@ def _traced_to_stage_before(step: Step, stage: Stage) -> Step:
 
 @dataclass(frozen=True)
 class _Operation:
-    """An operation whose fate is asked for.
-
-    ``kinds``: what it is lowered to. ``equals``: all that compute the same, itself included.
-    ``matches``: for each of these kinds, the parts that may compute it or an equal operation.
-    """
+    """An operation whose fate is asked for."""
 
     node: Node
     has_constant_inputs: bool
-    kinds: frozenset[str]
-    equals: tuple[str, ...]
+    kinds: frozenset[str]  # what it is lowered to
+    equals: tuple[str, ...]  # all that compute the same, itself included
+    # For each of its kinds, the parts that may compute it or an equal operation.
     matches: Mapping[str, Sequence[Match]]
 
     @property
@@ -113,17 +103,16 @@ def _runs(operation: _Operation, evidence: Evidence) -> str:
     """
     if not operation.kinds or not all(operation.matches.values()):
         return ""
-
-    def are_enough(count_needed: Callable[[str, Sequence[Match], Evidence], int]) -> bool:
-        matches = operation.matches.items()
-        return all(len(parts) >= count_needed(kind, parts, evidence) for kind, parts in matches)
-
-    if are_enough(count_if_all_run):
-        return _kept_or_fused(operation, evidence)
-    if are_enough(count_if_merged):
-        is_survivor = operation.node.name == _survivor(operation)
-        return _kept_or_fused(operation, evidence) if is_survivor else MERGED
-    return ""
+    counts = [
+        (len(matches), *parts_needed(kind, matches, evidence))
+        for kind, matches in operation.matches.items()
+    ]
+    if any(run < needed_if_merged for run, _needed, needed_if_merged in counts):
+        return ""
+    are_merged = any(run < needed_by_all for run, needed_by_all, _needed in counts)
+    if are_merged and operation.node.name != _survivor(operation):
+        return MERGED
+    return _kept_or_fused(operation, evidence)
 
 
 def _survivor(operation: _Operation) -> str:

@@ -6,16 +6,9 @@ from functools import cached_property
 from html import escape
 
 from d2lhybrid.core.i18n import gettext as _, pad, width
-from d2lhybrid.graphs.fates import DROPPED, FATES, FOLDED, FREE, FUSED, KEPT, MERGED, REWRITTEN
-from d2lhybrid.graphs.picture import LARGEST, Box, Panel, svg
-from d2lhybrid.graphs.stages import Node, Stage
-
-# Light fills under dark letters, which can be read on a light page and on a dark one. What is
-# dropped has dashes instead.
-_FILLS = {KEPT: "#d5d5d5", FUSED: "#a9d6f5", FOLDED: "#f7d488", MERGED: "#dcbce6"}
-_FILLS |= {FREE: "#c3e5b8", REWRITTEN: "#f6bfae"}
-_MOST_PARTS = 12  # that a box lists
-_LONGEST_VALUE = 10  # letters of a constant that is shown in place of its name
+from d2lhybrid.graphs.fates import FATES, FREE, REWRITTEN
+from d2lhybrid.graphs.picture import LARGEST, fate_text, svg
+from d2lhybrid.graphs.stages import Stage
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,8 +73,7 @@ class Graph:
 
     def _svg(self, alone: bool = False) -> str:
         headline, *lines = repr(self).splitlines()
-        panels = [_panel(stage) for stage in self.stages]
-        return svg(panels, headline, "\n".join(lines), alone=alone)
+        return svg(self.stages, headline, "\n".join(lines), alone=alone)
 
     def _headline(self) -> str:
         text = _("{model} ({framework}): operations recorded: {recorded}, steps that run: {left}")
@@ -107,7 +99,7 @@ class Graph:
             for node in stage.operations:
                 kinds = [part.kind for part in node.parts]
                 computes = ", ".join(kinds) if len(kinds) > 1 else node.operation
-                fate = pad(_fate_text(node), fate_width)
+                fate = pad(fate_text(node), fate_width)
                 lines.append(f"    {fate} {node.name} = {computes}({', '.join(node.inputs)})")
         return "\n".join(lines)
 
@@ -124,35 +116,3 @@ class Graph:
             return f"<pre>{escape(repr(self))}</pre>"
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
         return f'<div style="overflow-x:auto">{self.svg()}</div>{notes}'
-
-
-def _fate_text(node: Node) -> str:
-    return _(node.fate) if node.fate else ""  # gettext answers "" with the head of its catalog
-
-
-def _panel(stage: Stage) -> Panel:
-    return Panel(stage.title, tuple(map(_box, stage.nodes)))
-
-
-def _box(node: Node) -> Box:
-    """What a picture shows of a node: for a fused step its parts, for others the operation."""
-    return Box(
-        node.name,
-        _lines(node),
-        node.inputs,
-        caption=_fate_text(node),
-        fill=_FILLS.get(node.fate, ""),
-        is_dashed=node.fate == DROPPED,
-        is_round=not node.operation,
-    )
-
-
-def _lines(node: Node) -> tuple[str, ...]:
-    if not node.operation:
-        is_short = node.is_constant and len(node.attributes) <= _LONGEST_VALUE
-        return (node.attributes if is_short else node.name,)
-    kinds = tuple(part.kind for part in node.parts)
-    if len(kinds) <= 1:
-        return (node.operation,)
-    hidden = len(kinds) - _MOST_PARTS
-    return (*kinds[:_MOST_PARTS], f"… + {hidden}") if hidden > 0 else kinds

@@ -25,8 +25,8 @@ CONTRACTIONS |= {
     for backward in ("", "Backward")
     for dtype in ("", "F8")
 }
-_GIVEN = ("parameter", "constant")
-_NO_WORK = {*_GIVEN, "tuple", "get-tuple-element", "bitcast"}
+_PASSING = {"tuple", "get-tuple-element", "bitcast"}  # which give what they get
+_NO_WORK = _PASSING | {"parameter", "constant"}
 _COMPUTATION = re.compile(r"(ENTRY )?%?([\w.-]+) (?:\(.*)?\{$")
 _INSTRUCTION = re.compile(r"\s+(ROOT )?%?([\w.-]+) = (?:\(.*?\)|\S+) ([\w-]+)\((.*)$")
 
@@ -82,35 +82,29 @@ def read_stage(title: str, text: str, names: Collection[str]) -> Stage:
     nodes: list[Node] = []
     outputs: tuple[str, ...] = ()
     for instruction in module[""]:
-        name = instruction.name
-        if instruction.operation in _GIVEN:
-            nodes.append(_input_or_constant(instruction))
-            drawn[name] = (name,)
+        operands = re.findall(r"[\w.-]+", instruction.operands)
+        inputs = tuple(dict.fromkeys(node for o in operands for node in drawn.get(o, ())))
+        if instruction.operation in _PASSING:
+            drawn[instruction.name] = inputs
         else:
-            operands = re.findall(r"[\w.-]+", instruction.operands)
-            inputs = tuple(dict.fromkeys(node for o in operands for node in drawn.get(o, ())))
-            if instruction.operation in _NO_WORK:
-                drawn[name] = inputs
-            else:
-                nodes.append(_step(instruction, inputs, module, names))
-                drawn[name] = (name,)
+            nodes.append(_node(instruction, inputs, module, names))
+            drawn[instruction.name] = (instruction.name,)
         if instruction.is_root:
-            outputs = drawn[name]
+            outputs = drawn[instruction.name]
     return Stage(title, tuple(nodes), outputs)
 
 
-def _input_or_constant(instruction: _Instruction) -> Node:
-    if instruction.operation == "parameter":
-        return Node(instruction.name)
-    # A constant that is too large to be written down goes by its name.
-    is_elided = "{...}" in instruction.operands
-    value = f"{instruction.name} = {{...}}" if is_elided else instruction.operands
-    return Node(instruction.name, attributes=value)
-
-
-def _step(
+def _node(
     instruction: _Instruction, inputs: tuple[str, ...], module: _Module, names: Collection[str]
 ) -> Node:
+    """An input, a constant, or a step with what it computes."""
+    if instruction.operation == "parameter":
+        return Node(instruction.name)
+    if instruction.operation == "constant":
+        # One that is too large to be written down goes by its name.
+        is_elided = "{...}" in instruction.operands
+        value = f"{instruction.name} = {{...}}" if is_elided else instruction.operands
+        return Node(instruction.name, attributes=value)
     inside = _that_count(list(_inlined(instruction, module)))
     parts = tuple(Part(inner.operation, _origins(inner, names)) for inner in inside)
     operation = parts[0].kind if len(parts) == 1 else instruction.operation

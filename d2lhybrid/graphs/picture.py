@@ -1,4 +1,4 @@
-"""Graphs side by side as an SVG picture: boxes in layers from top to bottom, with arrows.
+"""The stages of a graph side by side as an SVG picture: boxes in layers, with arrows downwards.
 
 The layout is our own, after Sugiyama. Of the libraries that pip can install, igraph treats all
 boxes as points, and grandalf lets wide boxes overlap, so neither saves the code below.
@@ -8,56 +8,38 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import pairwise
+from typing import Self
 
-from d2lhybrid.core.i18n import width
+from d2lhybrid.core.i18n import gettext as _, width
+from d2lhybrid.graphs.fates import DROPPED, FOLDED, FREE, FUSED, KEPT, MERGED, REWRITTEN
+from d2lhybrid.graphs.stages import Node, Stage
 
-LARGEST = 250  # boxes in a panel: above it, nobody finds anything in a picture
+LARGEST = 250  # boxes of a stage: above it, nobody finds anything in a picture
+# Light fills under dark letters, which can be read on a light page and on a dark one. What is
+# dropped has dashes instead.
+_FILLS = {KEPT: "#d5d5d5", FUSED: "#a9d6f5", FOLDED: "#f7d488", MERGED: "#dcbce6"}
+_FILLS |= {FREE: "#c3e5b8", REWRITTEN: "#f6bfae"}
+_MOST_PARTS = 12  # that a box lists
+_LONGEST_VALUE = 10  # letters of a constant that is shown in place of its name
 _LETTER, _LINE, _SMALL = 7.25, 16.0, 13.0  # of a monospaced font of 12 pixels
 _GAP, _RISE, _MARGIN, _BETWEEN = 14.0, 30.0, 10.0, 40.0
 _SWEEPS = 24
 
 
-@dataclass(frozen=True)
-class Box:
-    """A box of the picture.
-
-    ``name``: unique in its panel, and shown to those who point at the box. ``lines``: its text.
-    ``inputs``: the names of the boxes from which an arrow leads to it. ``caption``: small text
-    below the lines. ``fill``: the colour of its ground, under dark letters; without one it has the
-    colours of the page.
-    """
-
-    name: str
-    lines: tuple[str, ...]
-    inputs: tuple[str, ...] = ()
-    caption: str = ""
-    fill: str = ""
-    is_dashed: bool = False
-    is_round: bool = False
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One graph of the picture under its title, each box after its inputs."""
-
-    title: str
-    boxes: tuple[Box, ...]
-
-
 def svg(
-    panels: Sequence[Panel], headline: str, description: str = "", *, alone: bool = False
+    stages: Sequence[Stage], headline: str, description: str = "", *, alone: bool = False
 ) -> str:
-    """The panels side by side.
+    """The stages side by side, each under its title.
 
     Args:
         headline, description: for those who listen: what the picture is of, and all that it shows.
         alone: as an image, which is dark on white; in a page it takes the page's colours.
     """
     x, tallest, body = _MARGIN, 0.0, []
-    for panel in panels:
-        panel_width, panel_height, drawing = _panel(panel)
+    for stage in stages:
+        stage_width, stage_height, drawing = _drawn(stage)
         body.append(f'<g transform="translate({x:.0f},{_MARGIN:.0f})">{drawing}</g>')
-        x, tallest = x + panel_width + _BETWEEN, max(tallest, panel_height)
+        x, tallest = x + stage_width + _BETWEEN, max(tallest, stage_height)
     x, tallest = x - _BETWEEN + _MARGIN, tallest + 2 * _MARGIN
     spoken = f"<title>{escape(headline)}</title>"
     spoken += f"<desc>{escape(description)}</desc>" if description else ""
@@ -72,29 +54,50 @@ def svg(
     )
 
 
-# Drawing: from placed boxes to SVG.
+# What a box shows of a node
+
+
+def fate_text(node: Node) -> str:
+    """What became of an operation, in the reader's language; empty where that isn't known."""
+    return _(node.fate) if node.fate else ""  # gettext answers "" with the head of its catalog
+
+
+def _lines(node: Node) -> tuple[str, ...]:
+    """Of a fused step its parts, of any other the operation; of an input or constant its name."""
+    if not node.operation:
+        is_short = node.is_constant and len(node.attributes) <= _LONGEST_VALUE
+        return (node.attributes if is_short else node.name,)
+    kinds = tuple(part.kind for part in node.parts)
+    if len(kinds) <= 1:
+        return (node.operation,)
+    hidden = len(kinds) - _MOST_PARTS
+    return (*kinds[:_MOST_PARTS], f"… + {hidden}") if hidden > 0 else kinds
+
+
+# Drawing: from placed boxes to SVG
 
 
 @dataclass(eq=False)
 class _Spot:
-    """A box, or, without one, the bend of an arrow that passes a layer; x and y are its middle."""
+    """The box of a node, or, without one, the bend of an arrow that passes a layer.
 
-    box: Box | None = None
+    x and y are its middle.
+    """
+
+    node: Node | None = None
+    width: float = 6.0
+    height: float = 0.0
     x: float = 0.0
     y: float = 0.0
     neighbours: list["_Spot"] = field(default_factory=list)  # in the layers above and below
 
-    @property
-    def width(self) -> float:
-        if self.box is None:
-            return 6.0
-        return max(map(width, (*self.box.lines, self.box.caption))) * _LETTER + 16
-
-    @property
-    def height(self) -> float:
-        if self.box is None:
-            return 0.0
-        return len(self.box.lines) * _LINE + bool(self.box.caption) * _SMALL + 8
+    @classmethod
+    def of(cls, node: Node) -> Self:
+        """As large as what the box shows."""
+        lines, caption = _lines(node), fate_text(node)
+        widest = max(map(width, (*lines, caption)))
+        height = len(lines) * _LINE + bool(caption) * _SMALL + 8
+        return cls(node, widest * _LETTER + 16, height)
 
     def barycentre(self) -> float:
         """The mean place of its neighbours."""
@@ -103,17 +106,17 @@ class _Spot:
         return sum(neighbour.x for neighbour in self.neighbours) / len(self.neighbours)
 
 
-def _panel(panel: Panel) -> tuple[float, float, str]:
-    """Width, height and drawing of one panel."""
-    spots, arrows = _laid_out(panel.boxes)
+def _drawn(stage: Stage) -> tuple[float, float, str]:
+    """Width, height and drawing of one stage."""
+    spots, arrows = _laid_out(stage.nodes)
     left = min((spot.x - spot.width / 2 for spot in spots), default=0.0)
     right = max((spot.x + spot.width / 2 for spot in spots), default=0.0)
     bottom = max((spot.y + spot.height / 2 for spot in spots), default=0.0)
-    total_width = max(width(panel.title) * _LETTER * 1.1, right - left)
+    total_width = max(width(stage.title) * _LETTER * 1.1, right - left)
     shift = (total_width - left - right) / 2
     drawing = "".join(map(_arrow, arrows))
-    drawing += "".join(_box(spot, spot.box) for spot in spots if spot.box)
-    title = _text(total_width / 2, 12, panel.title, ' font-weight="bold"')
+    drawing += "".join(_box(spot, spot.node) for spot in spots if spot.node)
+    title = _text(total_width / 2, 12, stage.title, ' font-weight="bold"')
     drawing = f'{title}<g transform="translate({shift:.1f},26)">{drawing}</g>'
     return total_width, bottom + 28, drawing
 
@@ -136,40 +139,41 @@ def _arrow(path: Sequence[_Spot]) -> str:
     )
 
 
-def _box(spot: _Spot, box: Box) -> str:
-    dashes = ' stroke-dasharray="4 3"' if box.is_dashed else ""
+def _box(spot: _Spot, node: Node) -> str:
+    caption, fill = fate_text(node), _FILLS.get(node.fate, "")
+    dashes = ' stroke-dasharray="4 3"' if node.fate == DROPPED else ""
     left, top = spot.x - spot.width / 2, spot.y - spot.height / 2
-    texts = [_text(spot.x, top + _LINE * row, line) for row, line in enumerate(box.lines, 1)]
-    if box.caption:
-        texts.append(_text(spot.x, top + spot.height - 6, box.caption, ' font-size="10"'))
+    texts = [_text(spot.x, top + _LINE * row, line) for row, line in enumerate(_lines(node), 1)]
+    if caption:
+        texts.append(_text(spot.x, top + spot.height - 6, caption, ' font-size="10"'))
     return (
-        f'<g fill="{"#111" if box.fill else "currentColor"}">'
-        f"<title>{escape(box.name)}</title>"
+        f'<g fill="{"#111" if fill else "currentColor"}">'
+        f"<title>{escape(node.name)}</title>"
         f'<rect x="{left:.1f}" y="{top:.1f}" '
         f'width="{spot.width:.1f}" height="{spot.height:.1f}" '
-        f'rx="{spot.height / 2 if box.is_round else 4:.0f}" fill="{box.fill or "none"}" '
+        f'rx="{4 if node.operation else spot.height / 2:.0f}" fill="{fill or "none"}" '
         f'stroke="currentColor" stroke-opacity="0.7"{dashes}/>{"".join(texts)}</g>'
     )
 
 
-# Layout: a layer for each box, bends for arrows that pass layers, then a place in each layer.
+# Layout: a layer for each node, bends for arrows that pass layers, then a place in each layer
 
 
-def _laid_out(boxes: Sequence[Box]) -> tuple[list[_Spot], list[list[_Spot]]]:
-    """The spots of all boxes and bends, and for each arrow those that it passes, in order."""
-    spots = {box.name: _Spot(box) for box in boxes}
-    layer_of = _layer_numbers(boxes)
+def _laid_out(nodes: Sequence[Node]) -> tuple[list[_Spot], list[list[_Spot]]]:
+    """The spots of all nodes and bends, and for each arrow those that it passes, in order."""
+    spots = {node.name: _Spot.of(node) for node in nodes}
+    layer_of = _layer_numbers(nodes)
     layers: list[list[_Spot]] = [[] for _layer in range(max(layer_of.values(), default=-1) + 1)]
-    for box in boxes:
-        layers[layer_of[box.name]].append(spots[box.name])
+    for node in nodes:
+        layers[layer_of[node.name]].append(spots[node.name])
     arrows = []
-    for box in boxes:
-        for source in dict.fromkeys(box.inputs):
-            passed = layers[layer_of[source] + 1 : layer_of[box.name]]
+    for node in nodes:
+        for source in dict.fromkeys(node.inputs):
+            passed = layers[layer_of[source] + 1 : layer_of[node.name]]
             bends = [_Spot() for _layer in passed]
             for layer, bend in zip(passed, bends, strict=True):
                 layer.append(bend)
-            path = [spots[source], *bends, spots[box.name]]
+            path = [spots[source], *bends, spots[node.name]]
             for above, below in pairwise(path):
                 above.neighbours.append(below)
                 below.neighbours.append(above)
@@ -181,15 +185,15 @@ def _laid_out(boxes: Sequence[Box]) -> tuple[list[_Spot], list[list[_Spot]]]:
     return [spot for layer in layers for spot in layer], arrows
 
 
-def _layer_numbers(boxes: Sequence[Box]) -> dict[str, int]:
-    """The layer of each box: below all its inputs; what has none stands right above its use."""
+def _layer_numbers(nodes: Sequence[Node]) -> dict[str, int]:
+    """The layer of each node: below all its inputs; what has none stands right above its use."""
     layers: dict[str, int] = {}
-    for box in boxes:
-        layers[box.name] = max((layers[source] + 1 for source in box.inputs), default=0)
-    for box in reversed(boxes):
-        if not box.inputs:
-            users = [layers[user.name] for user in boxes if box.name in user.inputs]
-            layers[box.name] = min(users, default=1) - 1
+    for node in nodes:
+        layers[node.name] = max((layers[source] + 1 for source in node.inputs), default=0)
+    for node in reversed(nodes):
+        if not node.inputs:
+            users = [layers[user.name] for user in nodes if node.name in user.inputs]
+            layers[node.name] = min(users, default=1) - 1
     return layers
 
 

@@ -8,42 +8,32 @@ and element-wise operations, which a compiler fuses.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from d2lhybrid.graphs.fates import DROPPED, FOLDED, FREE, FUSED, MERGED
+from d2lhybrid.graphs.fates import FOLDED, FREE, FUSED
 from d2lhybrid.graphs.graph import Graph
 
 
 @dataclass(frozen=True)
 class Program:
-    """The graphs of one call, counted.
+    """The graphs of one call, counted."""
 
-    ``recorded``: operations recorded. ``steps``: what runs for them, each a loop that the compiler
-    wrote or a call of a library. ``contractions``: of these steps, those that compute a product of
-    matrices, a convolution or attention. ``fused``: recorded operations that run in one step with
-    others. ``folded``: those that were computed in advance; ``merged``: those that equal another
-    one, which does their work; ``dropped``: those that no result needs; ``free``: those that only
-    arrange elements, and for which no step runs. ``control_flow``: of the steps, those that are
-    loops or branches; what runs inside them isn't counted, so that nobody knows here what most of
-    the time is spent with. ``contractions_in_loops``: recorded contractions that the compiler wrote
-    as loops, such as a small product of matrices. ``copies``: what runs besides the steps and only
-    copies, such as weights into another memory layout.
-    """
-
+    # Operations recorded, and the steps that run for them, each a loop that the compiler wrote or
+    # a call of a library.
     recorded: int
     steps: int
+    # Of the steps, those that compute a product of matrices, a convolution or attention.
     contractions: int
+    # Recorded operations that run in one step with others, and those computed in advance.
     fused: int
     folded: int
-    merged: int = 0
-    dropped: int = 0
+    # Recorded operations that only arrange elements, and for which no step runs.
     free: int = 0
+    # Of the steps, those that are loops or branches. What runs inside them isn't counted, so it
+    # isn't known here what most of the time is spent with.
     control_flow: int = 0
+    # Recorded contractions that the compiler wrote as loops, such as a small product of matrices.
     contractions_in_loops: int = 0
+    # What runs besides the steps and only copies, such as weights into another memory layout.
     copies: int = 0
-
-    @property
-    def other_steps(self) -> int:
-        """The steps that are no contractions."""
-        return self.steps - self.contractions
 
 
 def counted(graphs: Sequence[Graph]) -> Program | None:
@@ -56,8 +46,6 @@ def counted(graphs: Sequence[Graph]) -> Program | None:
         contractions=sum(graph.contraction_steps for graph in graphs),
         fused=sum(graph.count(FUSED) for graph in graphs),
         folded=sum(graph.count(FOLDED) for graph in graphs),
-        merged=sum(graph.count(MERGED) for graph in graphs),
-        dropped=sum(graph.count(DROPPED) for graph in graphs),
         free=sum(graph.count(FREE) for graph in graphs),
         control_flow=sum(graph.control_flow_steps for graph in graphs),
         contractions_in_loops=sum(graph.contractions_in_loops for graph in graphs),

@@ -19,12 +19,9 @@ from d2lhybrid.core.arguments import write_nearest
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.measuring.measurements import Measurements
-from d2lhybrid.measuring.stats import FEWEST
-from d2lhybrid.measuring.verdict import decide_verdict
 
 SENSES = ("faster", "slower", "same", "not slower", "not faster")
 BY_AMOUNT = ("faster", "slower")  # those that may say how many times
-TELLING = 20  # rounds, from which on an interval tells how wide another will be
 
 
 @dataclass(frozen=True)
@@ -64,29 +61,6 @@ class Claim:
             return "holds" if judged == "holds" else "undecided"
         _estimate, low, high = c.ratio(self.label, self.metric, self.against)
         return self._judged_by(_Seen(verdict, low, high, c.margin))
-
-    def has_chance(self, c: Measurements, narrower: float) -> bool:
-        """May an interval and a noise floor that are so many times as narrow decide it?
-
-        More rounds may also move the estimate: by half of what the interval allows it today.
-        """
-        if len(c.processes) < FEWEST if c.processes else c.rounds < TELLING:
-            return True
-        if c.is_busy(self.label, self.against):
-            return False
-        estimate, low, high = c.ratio(self.label, self.metric, self.against)
-        if not 0 < low <= high < math.inf:
-            return True
-        # What the baseline differs from itself by in the middle stays after any number of rounds.
-        offset = abs(c.ratio(c.baseline, self.metric)[0] - 1)
-        floor = max(offset, c.floor_of(self.metric) / narrower)
-        below, above = (low / estimate) ** (1 / narrower), (high / estimate) ** (1 / narrower)
-        for moved in (math.sqrt(low * estimate), estimate, math.sqrt(high * estimate)):
-            interval = moved, moved * below, moved * above
-            verdict = decide_verdict(interval, floor, c.margin)
-            if self._judged_by(_Seen(verdict, *interval[1:], c.margin)) != "undecided":
-                return True
-        return False
 
     def _judged_by(self, seen: "_Seen") -> str:
         if self.sense == "faster":

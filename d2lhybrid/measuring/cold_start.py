@@ -12,44 +12,28 @@ from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.errors import CannotBuildError, first_line
 from d2lhybrid.core.i18n import gettext as _, sentences
 from d2lhybrid.core.interrupts import LimitExceeded, call_within
+from d2lhybrid.measuring.measurement import Costs
 from d2lhybrid.timing import synchronize
 
 TimerFunction = Callable[[], float]
 
 
-@dataclass
-class ColdStart:
-    """Seconds by the names of a Measurement; None where there is no such step.
-
-    What a process pays is loading and the first call. Building ahead of time is timed beside it,
-    because a release pays it once for all processes.
-    """
-
-    build_seconds: float | None = None
-    load_seconds: float | None = None
-    first_seconds: float = 0.0
-
-    @property
-    def seconds_with_build(self) -> float:
-        """All three together, as ``build_timeout`` counts."""
-        return (self.build_seconds or 0.0) + (self.load_seconds or 0.0) + self.first_seconds
-
-
 @dataclass(frozen=True)
 class Started:
-    """A callable after its cold start: what to call from now on, and what there is to say of it."""
+    """A callable after its cold start: what to call from now on, and what it has cost so far."""
 
-    costs: ColdStart
-    output: Any
     function: Callable[..., Any]
-    note: str = ""
-    disk_cache_hit: bool = False  # did the compiler find its program on the disk?
+    output: Any
+    costs: Costs
 
 
 def time_cold_start(
     target: Call, timer: TimerFunction, build_timeout: float | None = None
 ) -> Started:
     """Build, load and call once, as far as there are such steps, and time each on its own.
+
+    What a process pays is loading and the first call. Building ahead of time is timed beside it,
+    because a release pays it once for all processes.
 
     Raises:
         CannotBuildError: a variant cannot be built here, or not within `build_timeout` seconds.
@@ -60,10 +44,11 @@ def time_cold_start(
     try:
         started = call_within(build_timeout, lambda: _start(target, timer))
     except LimitExceeded as error:
-        raise CannotBuildError(too_long(longest)) from error
-    if started.costs.seconds_with_build > longest:
-        raise CannotBuildError(too_long(longest))
-    return replace(started, disk_cache_hit=_disk_cache_hits() > hits)
+        raise _too_long(longest) from error
+    costs = started.costs
+    if (costs.build_seconds or 0.0) + costs.cold_seconds > longest:
+        raise _too_long(longest)
+    return replace(started, costs=replace(costs, disk_cache_hit=_disk_cache_hits() > hits))
 
 
 def _disk_cache_hits() -> int:
@@ -71,35 +56,40 @@ def _disk_cache_hits() -> int:
     return sum(framework.compiler.disk_cache_hits() for framework in loaded())
 
 
-def too_long(seconds: float) -> str:
-    """Why a callable is left out that has not been built, loaded and called within its time."""
+def _too_long(seconds: float) -> CannotBuildError:
+    """The error for a callable that has not been built, loaded and called within its time."""
     text = _("it took longer than {seconds} s to build, load and call it once")
-    return text.format(seconds=f"{seconds:g}")
+    return CannotBuildError(text.format(seconds=f"{seconds:g}"))
 
 
 def _start(target: Call, timer: TimerFunction) -> Started:
     if not isinstance(target.function, DeferredBuild):
         return _start_function(target, timer)
     # A variant that is built already would have no cold start.
-    deferred, costs = target.function.anew(), ColdStart()
+    deferred, build_seconds, load_seconds = target.function.anew(), None, None
     try:
         synchronize()
         start = timer()
         if deferred.ahead:
             deferred.build()
-            costs.build_seconds = timer() - start
+            build_seconds = timer() - start
             start = timer()
             deferred.load()
-            costs.load_seconds = timer() - start
+            load_seconds = timer() - start
             start = timer()
         output = deferred(*target.args, **target.kwargs)
         synchronize()
     except Exception as error:
         said = first_line(error) or type(error).__name__
         raise CannotBuildError(sentences(said, hint(error))) from error
-    costs.first_seconds = timer() - start
+    costs = Costs(
+        build_seconds=build_seconds,
+        load_seconds=load_seconds,
+        first_seconds=timer() - start,
+        note=_(deferred.compiler_note()) or None,
+    )
     # What it has built already, without the indirection.
-    return Started(costs, output, deferred.load(), deferred.compiler_note())
+    return Started(deferred.load(), output, costs)
 
 
 def _start_function(target: Call, timer: TimerFunction) -> Started:
@@ -108,4 +98,4 @@ def _start_function(target: Call, timer: TimerFunction) -> Started:
     start = timer()
     output = target.function(*target.args, **target.kwargs)
     synchronize()
-    return Started(ColdStart(first_seconds=timer() - start), output, target.function)
+    return Started(target.function, output, Costs(first_seconds=timer() - start))

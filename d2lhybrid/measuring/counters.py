@@ -1,11 +1,6 @@
 """What a process counts: the programs that compilers make, and the pages of new memory it gets."""
 
 from collections.abc import Iterable, Mapping
-from functools import cache
-from mmap import mmap
-from time import perf_counter
-
-import numpy as np
 
 from d2lhybrid.backends.base import Framework
 
@@ -14,37 +9,15 @@ try:
 except ImportError:  # on Windows
     resource = None  # type: ignore[assignment]
 
-NEW_MEMORY = 2**21  # bytes, written to find what a page fault costs
-NEW_MEMORY_TIMES = 8
+
+def counts_page_faults() -> bool:
+    """Does this system say how many pages a process has got?"""
+    return resource is not None
 
 
 def page_faults() -> int:
     """How often this process has got a page of memory that it did not have; 0 if nobody counts."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt if resource else 0
-
-
-@cache
-def page_fault_seconds() -> float | None:
-    """What a page of new memory costs here: to get it, have it cleared and give it back.
-
-    It is what writing to new memory takes longer than writing there again. A large page costs more
-    and counts once, so the system makes of it here what it makes of an array of this size. Of each
-    step the quickest time counts, because a busy machine makes some longer. None where nobody
-    counts.
-    """
-    faults, steps = page_faults(), []
-    for _turn in range(NEW_MEMORY_TIMES):
-        start = perf_counter()
-        memory = mmap(-1, NEW_MEMORY)
-        np.frombuffer(memory, np.uint8)[:] = 1
-        written = perf_counter()
-        np.frombuffer(memory, np.uint8)[:] = 1
-        written_again = perf_counter()
-        memory.close()
-        steps.append((written - start, written_again - written, perf_counter() - written_again))
-    faults_each = (page_faults() - faults) / NEW_MEMORY_TIMES
-    first, again, given_back = map(min, zip(*steps, strict=True))
-    return max(0.0, first - again + given_back) / faults_each if faults_each >= 1 else None
 
 
 def programs_compiled(frameworks: Iterable[Framework]) -> dict[Framework, int]:

@@ -7,9 +7,8 @@ programs used more than a quarter of a processor and left less than a quarter of
 The second half is needed because the threads of one framework also wait for each other: those of
 TensorFlow, JAX and MXNet do for a fifth of a turn and more on a machine that does nothing else.
 
-Linux counts both: a thread's waiting to the nanosecond, what the processors did in steps of 10 ms.
-So the second is asked over half a second, and turns are judged when that is over. Elsewhere,
-involuntary context switches and the load average say something of the same.
+Only Linux counts both: a thread's waiting to the nanosecond, what the processors did in steps of 10
+ms. So the second is asked over half a second, and turns are judged when that is over.
 """
 
 import os
@@ -17,16 +16,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import perf_counter, process_time, sleep
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
-from d2lhybrid.measuring.counters import page_faults
-from d2lhybrid.measuring.provenance import load
 from d2lhybrid.measuring.sampler import Sampler
-
-try:
-    import resource
-except ImportError:  # on Windows
-    resource = None  # type: ignore[assignment]
 
 WAITED = 0.05  # of a turn, summed over the threads, is too much
 OTHERS = 0.25  # of one processor, used by other programs, is enough to make threads wait
@@ -36,6 +28,8 @@ WINDOW = 0.5  # seconds over which that is asked
 THREADS = Path("/proc/self/task")
 PROCESSORS = Path("/proc/stat")
 
+Waited = dict[str, int]  # nanoseconds by thread
+
 
 class Usage(NamedTuple):
     """Seconds of the processors that other programs used, and in which nobody used them."""
@@ -44,29 +38,34 @@ class Usage(NamedTuple):
     idle: float
 
 
-class Counts(Protocol):
-    """What a system counts of threads that wait, and of other programs."""
+class Counts:
+    """What a system counts of threads that wait, and of other programs; here it counts nothing."""
 
     def follow_threads(self) -> None:
         """Find the threads that there are now."""
 
-    def waited(self) -> Any:
-        """How long, or how often, each thread has waited so far."""
-
-    def held_up(self, before: Any, after: Any, seconds: float) -> bool:
-        """Was that too much for a turn of so many seconds?"""
+    def waited(self) -> Waited:
+        """How long each thread has waited so far."""
+        return {}
 
     def usage(self) -> Usage:
         """What the processors that this process may use have done so far."""
+        return Usage(0.0, 0.0)
+
+    def held_up(self, before: Waited, after: Waited, seconds: float) -> bool:
+        """Did threads wait too much in a turn of so many seconds?"""
+        waited = sum(after[thread] - before[thread] for thread in after if thread in before)
+        return waited * 1e-9 > WAITED * seconds
 
     def is_crowded(self, usage: Usage, seconds: float) -> bool:
         """Did other programs use so much in so many seconds that a thread had to wait for them?"""
+        return False
 
     def close(self) -> None:
         """Keep no file open."""
 
 
-class LinuxCounts:
+class LinuxCounts(Counts):
     """A file for each thread, and one for the processors, of which some may be used from here."""
 
     def __init__(self) -> None:
@@ -80,8 +79,8 @@ class LinuxCounts:
                 with suppress(OSError):  # it has ended, or no more files may be open
                     self._files[thread] = os.open(THREADS / thread / "schedstat", os.O_RDONLY)
 
-    def waited(self) -> dict[str, int]:
-        """Nanoseconds of each thread: the second of three numbers."""
+    def waited(self) -> Waited:
+        """The second of the three numbers of each thread."""
         waited = {}
         for thread, file in [*self._files.items()]:
             try:
@@ -89,10 +88,6 @@ class LinuxCounts:
             except OSError:  # it has ended
                 os.close(self._files.pop(thread))
         return waited
-
-    def held_up(self, before: dict[str, int], after: dict[str, int], seconds: float) -> bool:
-        waited = sum(after[thread] - before[thread] for thread in after if thread in before)
-        return waited * 1e-9 > WAITED * seconds
 
     def usage(self) -> Usage:
         """From the ticks of each processor; this process's own part is known better."""
@@ -115,31 +110,23 @@ class LinuxCounts:
             os.close(self._files.popitem()[1])
 
 
-class SwitchCounts:
-    """Elsewhere: how often threads had to leave a processor, and the load of the last minute."""
-
-    def follow_threads(self) -> None:
-        """The system counts for all of them."""
-
-    def waited(self) -> int:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw if resource else 0
-
-    def held_up(self, before: int, after: int, seconds: float) -> bool:
-        return after > before
-
-    def usage(self) -> Usage:
-        return Usage(0.0, 0.0)  # it is not known for so short a time
-
-    def is_crowded(self, usage: Usage, seconds: float) -> bool:
-        return (load() or 0.0) > (os.cpu_count() or 1)
-
-    def close(self) -> None:
-        """Nothing is open."""
+def _own_seconds() -> float:
+    """What this process has used of the processors, with its children that have ended."""
+    times = os.times()
+    return process_time() + times.children_user + times.children_system
 
 
 def counts() -> Counts:
     """Those of this system."""
-    return LinuxCounts() if Path("/proc/self/schedstat").exists() else SwitchCounts()
+    return LinuxCounts() if Path("/proc/self/schedstat").exists() else Counts()
+
+
+def cores_others_use(seconds: float) -> float:
+    """How many cores other programs keep busy, in the mean of so many seconds from now."""
+    watch = counts()
+    before, begin = watch.usage(), perf_counter()
+    sleep(seconds)
+    return max(0.0, watch.usage().others - before.others) / (perf_counter() - begin)
 
 
 class Disturbance:
@@ -173,18 +160,15 @@ class Disturbance:
         self._counts.follow_threads()
 
     def take_turn(self, sampler: Sampler) -> None:
-        """Take a sample, and note what the system has counted meanwhile."""
-        turn, faults = sampler.turns, page_faults()
-        waited, own, begin = self._counts.waited(), process_time(), perf_counter()
+        """Take a sample, and note whether its threads waited meanwhile."""
+        turn, own = sampler.turns, process_time()
+        waited, begin = self._counts.waited(), perf_counter()
         sampler.sample()
-        end, own = perf_counter(), process_time() - own
-        seconds = end - begin
+        end = perf_counter()
         if sampler.runs_elsewhere:
-            self._elsewhere += max(0.0, seconds - own)
-        elif self._counts.held_up(waited, self._counts.waited(), seconds):
+            self._elsewhere += max(0.0, end - begin - (process_time() - own))
+        elif self._counts.held_up(waited, self._counts.waited(), end - begin):
             self._held_up.append((sampler, turn))
-        threads = max(1.0, own / seconds)  # that ran at a time, and asked for memory at a time
-        sampler.page_faults.append((page_faults() - faults) / sampler.calls_in_turn / threads)
         if end - self._latest[0] >= WINDOW:
             self.judge()
 
@@ -203,17 +187,3 @@ class Disturbance:
         self._held_up.clear()
         if is_long:
             self._before, self._latest = self._latest, now
-
-
-def cores_others_use(seconds: float) -> float:
-    """How many cores other programs keep busy, in the mean of so many seconds from now."""
-    watch = counts()
-    before, begin = watch.usage(), perf_counter()
-    sleep(seconds)
-    return max(0.0, watch.usage().others - before.others) / (perf_counter() - begin)
-
-
-def _own_seconds() -> float:
-    """What this process has used of the processors, with its children that have ended."""
-    of_children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return process_time() + of_children.ru_utime + of_children.ru_stime

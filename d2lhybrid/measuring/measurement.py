@@ -64,8 +64,16 @@ class Samples:
         return rounds if len(rounds) >= stats.FEWEST else [*range(self.rounds)]
 
     def is_busy(self, env: Environment, *others: "Samples") -> bool:
-        """Are there too few undisturbed rounds to decide anything?"""
-        return len(self.undisturbed(*others)) < env.undisturbed_needed(self.rounds)
+        """Are there too few undisturbed rounds to decide anything?
+
+        It takes six, and half of them where an operation may use several threads: threads that
+        share what other programs leave also wait for one another, which nobody counts as waiting
+        for a processor.
+        """
+        needed = min(stats.FEWEST, self.rounds)
+        if {*env.threads.values()} != {1}:
+            needed = max(needed, (self.rounds + 1) // 2)
+        return len(self.undisturbed(*others)) < needed
 
     def of(self, metric: str | None = None) -> tuple[float, ...]:
         """The samples of the undisturbed rounds, or of all rounds if those are fewer than six.
@@ -112,6 +120,7 @@ class Costs:
 
     build_seconds: Seconds | None = None  # to compile ahead of time, once for all processes
     load_seconds: Seconds | None = None  # what each process pays to load what was built
+    first_seconds: Seconds = 0.0  # the first call, with tracing and compiling
     # The compiler that each process has to start for it, "" if it needs none; and what starting it
     # took, which is no part of the first call, None if nobody timed it, because it ran already.
     compiler: str = ""
@@ -125,6 +134,14 @@ class Costs:
     later_compilations: int | None = None
     later_calls: int = 0
     note: str | None = None  # what else is to be said of how it was measured
+
+    @property
+    def cold_seconds(self) -> float:
+        """What a fresh process pays from the model to its first answer.
+
+        That is starting the compiler, if it was timed, loading, and the first call.
+        """
+        return (self.compiler_seconds or 0.0) + (self.load_seconds or 0.0) + self.first_seconds
 
     @property
     def lacks_compiler_start(self) -> bool:
@@ -156,7 +173,6 @@ class Measurement(Result, Costs):
     """
 
     label: str
-    first_seconds: Seconds
     times: Samples
     inner_iterations: int
     stream_calls: int | None
@@ -211,28 +227,6 @@ class Measurement(Result, Costs):
                 compiled,
             )
             yield text.format(calls=count(self.later_calls), n=count(compiled))
-        if self.compiler_seconds is not None:
-            text = _("Its cold start of {cold} includes {time} of starting {compiler}.")
-            yield text.format(
-                cold=seconds(self.cold_seconds),
-                time=seconds(self.compiler_seconds),
-                compiler=self.compiler,
-            )
-        elif self.compiler:
-            text = _(
-                "{compiler} had been started in this process before, so a fresh process pays more."
-            )
-            yield text.format(compiler=self.compiler)
-        held_up = len(self.times.disturbed)
-        if held_up and not self.times.is_busy(self.env):
-            text = ngettext(
-                "In {n} of {rounds} samples, other programs held {label} up; that one doesn't "
-                "count.",
-                "In {n} of {rounds} samples, other programs held {label} up; those don't count.",
-                held_up,
-            )
-            rounds = count(self.times.rounds)
-            yield text.format(n=count(held_up), rounds=rounds, label=self.label)
 
     @property
     def samples(self) -> tuple[float, ...]:
@@ -255,18 +249,3 @@ class Measurement(Result, Costs):
     def median(self) -> float:
         """The median latency, in seconds per call."""
         return self.median_of()
-
-    @property
-    def cold_seconds(self) -> float:
-        """What a fresh process pays from the model to its first answer.
-
-        That is starting the compiler, if it was timed, loading, and the first call.
-        """
-        return (self.compiler_seconds or 0.0) + (self.load_seconds or 0.0) + self.first_seconds
-
-    @property
-    def page_fault_share(self) -> float | None:
-        """The share of a call's time that new memory takes; None if that isn't known."""
-        if self.page_faults is None or self.env.page_fault_seconds is None:
-            return None
-        return self.page_faults * self.env.page_fault_seconds / max(self.median, stats.SHORTEST)

@@ -7,6 +7,8 @@ import math
 import statistics
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 from d2lhybrid.core.arguments import unknown_label
 from d2lhybrid.core.i18n import gettext as _
@@ -48,7 +50,12 @@ class Measurements(Mapping[str, Measurement]):
     margin: Seconds = stats.MARGIN  # what counts as the same, as a fraction
     # The time limit that six rounds would have needed; None if there are six.
     limit_needed: Seconds | None = None
+    ended_later: tuple[str, ...] = ()  # of what is unavailable, what failed after it had run
     processes: "tuple[Measurements, ...]" = ()  # those of the fresh processes, if there were any
+    # By label, what was observed of compiled variants; its type loads with the first.
+    facts: dict[str, Any] = field(default_factory=dict, hash=False)
+    warnings: tuple[str, ...] = ()  # sentences about what may not be what the reader asks
+    circumstance: str = ""  # a sentence on how it was measured, if that isn't as usual
 
     def __post_init__(self) -> None:
         """Raise ValueError unless every measurement went through the same rounds."""
@@ -93,7 +100,7 @@ class Measurements(Mapping[str, Measurement]):
         turns = [self.baseline_repeat, *(m.times for m in self.measurements)]
         return len({at for samples in turns for at in samples.disturbed})
 
-    @property
+    @cached_property
     def metrics(self) -> tuple[str, ...]:
         """The metrics that add information: 'latency', and others that differ from it."""
         pairs = [(m.median, m.median_of("throughput")) for m in self.measurements]
@@ -101,7 +108,7 @@ class Measurements(Mapping[str, Measurement]):
         says = {"latency": True, "throughput": apart, "device": bool(self.baseline_repeat.device)}
         return tuple(metric for metric in METRICS if says[metric])
 
-    @property
+    @cached_property
     def noise_floor(self) -> float:
         """How far a ratio must be from 1 to count, as a fraction (0.01 is 1%), by latency."""
         return self.floor_of()
@@ -122,7 +129,7 @@ class Measurements(Mapping[str, Measurement]):
         mine, its = self._pair(label, against)
         return mine.is_busy(self.env, its)
 
-    @property
+    @cached_property
     def busy(self) -> bool:
         """Did other programs leave the verdict on some variant undecided?"""
         if not self.others:
@@ -193,18 +200,6 @@ class Measurements(Mapping[str, Measurement]):
         low, high = min(low for _, low, _ in ratios), max(high for *_, high in ratios)
         bound = busy_bound(self.env.threads)
         return low / bound, high * bound
-
-    def range_of_processes(
-        self, label: str, metric: str | None = None
-    ) -> tuple[float, float] | None:
-        """The lowest and the highest ratio of a process; None if only one process measured.
-
-        The next process lies between them with a probability of (n - 1) / (n + 1): 5/7 for six.
-        """
-        if not self.processes:
-            return None
-        logarithms = self.log_ratios(label, metric)
-        return math.exp(min(logarithms)), math.exp(max(logarithms))
 
     def differs_between_processes(self, label: str, metric: str) -> bool:
         """Do the processes differ by more than their rounds do?"""

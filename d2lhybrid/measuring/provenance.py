@@ -7,25 +7,19 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from math import exp
 from pathlib import Path
-from time import monotonic
 
 import numpy as np
 
 from d2lhybrid.backends import is_used, known, loaded
 from d2lhybrid.core.i18n import gettext as _, ngettext, number
-from d2lhybrid.measuring import stats
-
-MINUTE = 60.0  # over which the system's load average decays
 
 
 @dataclass(frozen=True)
 class Environment:
     """Where and when: enough to judge whether two results can be put side by side.
 
-    `load` is what others do: the load average of the last minute without this process's own part.
-    `page_fault_seconds` is what a page of new memory costs here, None where that is not known.
+    `load` is the load average of the last minute, to which this process adds as well.
     """
 
     date: str
@@ -35,18 +29,6 @@ class Environment:
     threads: dict[str, int]
     accelerators: tuple[str, ...]
     load: float | None
-    page_fault_seconds: float | None = None
-
-    def undisturbed_needed(self, rounds: int) -> int:
-        """How many of so many rounds have to be undisturbed, for anything to be decided by them.
-
-        Six, or half of them where an operation may use several threads: threads that share what
-        other programs leave also wait for one another, which nobody counts as waiting for a
-        processor.
-        """
-        enough = min(stats.FEWEST, rounds)
-        is_one_thread = {*self.threads.values()} == {1}
-        return enough if is_one_thread else max(enough, (rounds + 1) // 2)
 
 
 def environment() -> Environment:
@@ -87,43 +69,9 @@ def stamp(env: Environment, seed: int | None = None) -> str:
     return " · ".join(parts)
 
 
-class Load:
-    """The load average of the last minute, without what this process itself adds to it.
-
-    A process that has measured with two threads for some minutes has a load of 2 itself, and a
-    machine that does nothing else is not busy. Its own part is the processor time that it and its
-    children that have ended took, averaged as the system averages its load. While others take the
-    processors away, that is less than its threads asked for, so what is left is never too little.
-
-    What a child took is known when it has ended, all at once, and may be the work of hours. So it
-    counts as one process at a time, such as a compiler that was waited for: no more seconds than
-    have passed since the last call.
-    """
-
-    def __init__(self) -> None:
-        self._at, self._before, self._children, self._own = monotonic(), *_used(), 0.0
-
-    def __call__(self) -> float | None:
-        """The load of the others now; None where the system does not say."""
-        at, (used, children) = monotonic(), _used()
-        if at > self._at:
-            passed = at - self._at
-            kept = exp(-passed / MINUTE)
-            rate = (used - self._before) / passed + min(1.0, (children - self._children) / passed)
-            self._own = kept * self._own + (1 - kept) * rate
-            self._at, self._before, self._children = at, used, children
-        if not hasattr(os, "getloadavg"):
-            return None
-        return round(max(0.0, os.getloadavg()[0] - self._own), 2)
-
-
-def _used() -> tuple[float, float]:
-    """Seconds of processor time of this process, and of its children that have ended."""
-    times = os.times()
-    return sum(times[:2]), sum(times[2:4])
-
-
-load = Load()
+def load() -> float | None:
+    """The load average of the last minute, with this process's own part; None if nobody says it."""
+    return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
 
 
 def _processor() -> str:

@@ -11,7 +11,7 @@ import gc
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -21,11 +21,12 @@ from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.core.progress import show_progress
 from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.calibration import calibrate, detect_async, warm_up
-from d2lhybrid.measuring.counters import page_fault_seconds
 from d2lhybrid.measuring.disturbance import Disturbance
 from d2lhybrid.measuring.provenance import Environment, load
 from d2lhybrid.measuring.sampler import Sampler
 
+EARLIEST = 20  # rounds, before it is asked whether they are clear
+MOST_ROUNDS = 2000
 # Warming up takes at most this share of the time limit, and calibrating as much again.
 WARM_UP_SHARE = 0.25
 # Six rounds may take so many times the limit.
@@ -56,21 +57,6 @@ def unavailable_baseline(label: str, reason: str) -> CannotBuildError:
     return CannotBuildError(text.format(label=label, reason=reason), label=label)
 
 
-@dataclass(frozen=True)
-class StoppingRule:
-    """When rounds end: when what they say is clear, or after a time.
-
-    Whether it is clear is asked after the `earliest` round, and again whenever there are half as
-    many more. Otherwise rounds end after `limit` seconds, or after `most` rounds. At least six are
-    taken, because fewer say nothing, unless six need more than twice the limit.
-    """
-
-    limit: float
-    is_clear: Callable[[], bool]
-    earliest: int = 20
-    most: int = 2000
-
-
 @dataclass(eq=False, repr=False)
 class Rounds:
     """The callables that are measured, and the rounds in which they take their turns.
@@ -85,9 +71,11 @@ class Rounds:
     draw: np.random.Generator = field(default_factory=np.random.default_rng)  # of the order
     is_alone: bool = False
     unavailable: dict[str, str] = field(default_factory=dict)
+    ended_later: list[str] = field(default_factory=list)  # of these, what failed after it had run
     is_async: bool = False  # is any of the callables?
     limit_needed: float | None = None
     on_turn: OnTurn | None = None
+    progress: bool | None = None  # are they counted where it takes long, as for ``compare``?
     baseline_repeat: Sampler = field(init=False)
     disturbance: Disturbance = field(init=False)
 
@@ -102,14 +90,11 @@ class Rounds:
         """The rounds that are complete."""
         return min(turn.turns for turn in self.turns)
 
-    def count_undisturbed(self) -> int:
-        """Judge the turns so far, and count the complete rounds that were not held up.
-
-        That is the rounds in which neither the baseline nor another was: the other with the fewest.
-        """
+    def is_busy(self) -> bool:
+        """Judge the turns so far: did other programs hold up the baseline or another too often?"""
         self.disturbance.judge()
-        held_up = self.samplers[self.baseline].disturbed
-        return self.count - max(len(held_up | turn.disturbed) for turn in self.turns)
+        baseline = self.samplers[self.baseline].samples(self.is_async)
+        return any(baseline.is_busy(self.env, turn.samples(self.is_async)) for turn in self.turns)
 
     def now(self) -> float:
         """Seconds by the timer of the callables."""
@@ -134,6 +119,8 @@ class Rounds:
                         raise
                     raise unavailable_baseline(sampler.label, str(error)) from error
                 self.unavailable[sampler.label] = str(error)
+                if sampler.later_calls:
+                    self.ended_later.append(sampler.label)
                 del self.samplers[sampler.label]
 
     def _count_in_each(self, turns: Iterable[Sampler], action: Callable[[Sampler], None]) -> None:
@@ -146,13 +133,12 @@ class Rounds:
         self.each(turns, count_in)
 
     @_no_collection()
-    def prepare(self, time_limit: float, earliest: int) -> None:
+    def prepare(self, time_limit: float) -> None:
         """Warm each up, find out what is asynchronous, and calibrate how many calls a turn holds.
 
-        `earliest` rounds are to fit into the limit.
+        So many rounds are to fit into the limit that it can be asked whether they are clear.
         """
         self.disturbance = Disturbance()
-        self.env = replace(self.env, page_fault_seconds=page_fault_seconds())
         share = time_limit * WARM_UP_SHARE / len(self.samplers)
         least = max(share, min(LEAST_WARM_UP, time_limit))
         self._count_in_each(self.samplers.values(), lambda each: warm_up(each, share, least))
@@ -163,7 +149,7 @@ class Rounds:
         self.is_async = bool(waits)
         self._count_in_each(self.samplers.values(), lambda each: calibrate(each, share))
         self._equalize_batches()
-        self._fit_to_budget(time_limit / earliest)
+        self._fit_to_budget(time_limit / EARLIEST)
         self.baseline_repeat = copy.copy(self.samplers[self.baseline])
         self.baseline_repeat.times = defaultdict(list)
         self.baseline_repeat.page_faults, self.baseline_repeat.disturbed = [], set()
@@ -203,8 +189,22 @@ class Rounds:
                 sampler.inner_iterations[metric] = max(1, fitting)
 
     @_no_collection()
-    def run(self, rule: StoppingRule, progress: bool | None = False) -> str:
-        """Take rounds until the rule ends them. An interrupt keeps those that are complete.
+    def run(
+        self,
+        is_clear: Callable[[], bool],
+        limit: float,
+        earliest: int = EARLIEST,
+        most: int = MOST_ROUNDS,
+    ) -> str:
+        """Take rounds until what they say is clear. An interrupt keeps those that are complete.
+
+        Args:
+            is_clear: asked after the `earliest` round, and again whenever there are half as many
+                more.
+            limit: seconds after which they end otherwise. At least six are taken, because fewer say
+                nothing, unless six need more than twice the limit.
+            earliest: see above.
+            most: how many are taken at most.
 
         Returns:
             Why it stopped: 'clear', 'limit' or 'interrupted'.
@@ -214,18 +214,18 @@ class Rounds:
         """
         self.limit_needed = None
         begin, before = self.now(), self.count
-        next_look = max(rule.earliest, before * 3 // 2)
+        next_look = max(earliest, before * 3 // 2)
         try:
             with self.disturbance.watching():
-                for taken in show_progress(range(1, rule.most + 1), N_("rounds"), progress):
+                for taken in show_progress(range(1, most + 1), N_("rounds"), self.progress):
                     self._take()
                     if self.count >= next_look:
                         next_look = next_look * 3 // 2
                         self.disturbance.judge()
-                        if rule.is_clear():
+                        if is_clear():
                             return "clear"
                     spent = self.now() - begin
-                    if spent > rule.limit and self._may_stop(spent, spent / taken, before, rule):
+                    if spent > limit and self._may_stop(spent, spent / taken, before, limit):
                         break
         except KeyboardInterrupt:
             if not self.count:
@@ -234,15 +234,14 @@ class Rounds:
             return "interrupted"
         return "limit"
 
-    def _may_stop(self, spent: float, seconds: float, before: int, rule: StoppingRule) -> bool:
+    def _may_stop(self, spent: float, seconds: float, before: int, limit: float) -> bool:
         """Are there six rounds, and enough that nobody disturbed, or would they take too long?
 
         `seconds` is what a round takes, and `before` how many there were when these began.
         """
-        longest = STRETCHED * rule.limit
+        longest = STRETCHED * limit
         if self.count >= stats.FEWEST:
-            needed_rounds = self.env.undisturbed_needed(self.count)
-            return self.count_undisturbed() >= needed_rounds or spent > longest
+            return spent > longest or not self.is_busy()
         needed = seconds * (stats.FEWEST - before)
         if needed > longest:
             self.limit_needed = needed

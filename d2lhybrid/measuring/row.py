@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from d2lhybrid.core.i18n import gettext as _, number
 from d2lhybrid.core.table import NEVER, calls
 from d2lhybrid.measuring.measurement import Costs
-from d2lhybrid.measuring.provenance import Environment
+from d2lhybrid.measuring.measurements import Measurements
 from d2lhybrid.measuring.stats import FEWEST
 
 if TYPE_CHECKING:  # it loads with the first that is observed
@@ -29,14 +29,8 @@ class Times:
     ratio: float = 1.0  # above 1 is faster; that of the baseline is 1
     interval: tuple[float, float] = (1.0, 1.0)  # of the ratio, from 0 to infinity if there is none
     verdict: str = "same"
-    # 'faster' or 'slower' if there are too few rounds, or processes, for a verdict and each of them
-    # says that by a factor of two or more.
-    in_each: str = ""
     # The interval of the time itself, or the range of the samples if they are too few for one.
     spread: tuple[float, float] | None = None
-    # The lowest and the highest ratio among so many processes.
-    range_of_processes: tuple[float, float] | None = None
-    processes: int = 0
     differs_between_processes: bool = False  # by more than more rounds could narrow?
     # The end of the ratio that is nearer to 1, if the verdict was given while the machine was busy:
     # the ratio is at least that of what is faster, and at most that of what is slower.
@@ -58,11 +52,6 @@ class Times:
         """Does the whole interval of the ratio lie below 1, whatever the noise?"""
         return self.interval[1] < 1
 
-    @property
-    def shown_verdict(self) -> str:
-        """The verdict whose sign is shown: if there is none, what each of a few rounds says."""
-        return self.in_each or self.verdict
-
 
 @dataclass(frozen=True)
 class Row(Costs):
@@ -76,20 +65,14 @@ class Row(Costs):
     is_busy: bool = False  # did other programs hold it up too often for a verdict?
     has_stream: bool = False  # does the throughput say something of its own?
     times: Mapping[str, Times] = field(default_factory=dict, hash=False)
-    first_seconds: float | None = None
-    # What a fresh process pays before its second call, `compiler_seconds` included.
-    cold_seconds: float | None = None
     # Calls after which it has paid off its cold start, ``math.inf`` if it never does, None if that
     # is not known; if the row `lacks_compiler_start`, at least so many.
     pays_after: float | None = None
     # The same with its build counted; None if nothing was built.
     pays_after_with_build: float | None = None
-    # The part of its time that new memory takes; None where nobody tells.
-    page_fault_share: float | None = None
     facts: "Facts | None" = None  # what was asked of it after the rounds, if anything
     reason: str = ""  # why it has no times; "" if it has
-    # Did one of several processes end at it, which others had measured?
-    ended_later: bool = False
+    ended_later: bool = False  # had it run before it failed?
 
     @property
     def name(self) -> str:
@@ -131,23 +114,7 @@ class Rows:
     """The rows of a comparison in its order, those that were not run at the end."""
 
     rows: tuple[Row, ...]
-    metrics: tuple[str, ...]  # those that say something of their own
-    rounds: int  # of all processes
-    disturbed_rounds: int  # in which other programs held up at least one variant
-    processes: int  # the fresh ones; 0 if the rounds were taken in this process
-    disturbed_processes: int  # in which other programs held a variant up too often
-    confidence: float  # the lowest of the intervals'
-    noise_floor: float  # how far a ratio must be from 1 to count, as a fraction
-    margin: float  # what counts as the same, as a fraction
-    busy: bool  # did other programs leave a verdict undecided?
-    noisy: bool  # do times vary much by themselves?
-    stopped: str  # 'clear', 'limit' or 'interrupted'
-    limit_needed: float | None  # the time limit that enough rounds would have needed, in seconds
-    seed: int
-    env: Environment = field(hash=False)
-    warnings: tuple[str, ...] = ()  # sentences about what may not be what the reader asks
-    circumstance: str = ""  # a sentence on how it was measured, if that isn't as usual
-    took: float | None = None  # seconds of all of it; None if unknown
+    comparison: Measurements  # of which these are the rows
 
     def __getitem__(self, index: int) -> Row:
         return self.rows[index]
@@ -157,6 +124,11 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def processes(self) -> int:
+        """How many fresh processes measured; 0 if the rounds were taken in the reader's."""
+        return len(self.comparison.processes)
 
     @property
     def measured(self) -> list[Row]:
@@ -172,9 +144,9 @@ class Rows:
     def is_open(self) -> bool:
         """Is a verdict that the table shows undecided?"""
         verdicts = [
-            row.times[metric].shown_verdict
+            row.times[metric].verdict
             for row in self.variants
-            for metric in self.metrics
+            for metric in self.comparison.metrics
             if metric in row.times
         ]
         return "undecided" in verdicts
@@ -182,7 +154,7 @@ class Rows:
     @property
     def has_interval(self) -> bool:
         """Are there enough rounds, or processes, for intervals?"""
-        return (self.processes or self.rounds) >= FEWEST
+        return (self.processes or self.comparison.rounds) >= FEWEST
 
     @property
     def baseline(self) -> Row:
@@ -195,13 +167,19 @@ class Rows:
         return [row for row in self.measured if row.role == "variant"]
 
     @property
+    def recommended(self) -> Row | None:
+        """The one to use in place of the baseline, if there is one."""
+        return next((row for row in self.rows if row.is_best), None)
+
+    @property
+    def undecided(self) -> list[Row]:
+        """The variants whose verdict on the latency is undecided."""
+        return [row for row in self.variants if row.latency.verdict == "undecided"]
+
+    @property
     def cold_start_is_felt(self) -> bool:
         """Does any cold start last so long that it is worth a column, and is there a variant?"""
-        felt = [
-            row
-            for row in self.measured
-            if (row.cold_seconds or 0.0) > FELT_CALLS * row.latency.seconds
-        ]
+        felt = [row for row in self.measured if row.cold_seconds > FELT_CALLS * row.latency.seconds]
         return bool(felt and self.variants)
 
 

@@ -12,7 +12,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
@@ -28,9 +28,14 @@ from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import leaves
 from d2lhybrid.measuring import stats
-from d2lhybrid.measuring.cold_start import ColdStart, TimerFunction, time_cold_start
-from d2lhybrid.measuring.counters import compiled_since, programs_compiled
-from d2lhybrid.measuring.measurement import METRICS, Measurement, Samples
+from d2lhybrid.measuring.cold_start import TimerFunction, time_cold_start
+from d2lhybrid.measuring.counters import (
+    compiled_since,
+    counts_page_faults,
+    page_faults,
+    programs_compiled,
+)
+from d2lhybrid.measuring.measurement import METRICS, Costs, Measurement, Samples
 from d2lhybrid.measuring.provenance import Environment
 from d2lhybrid.timing import synchronize
 
@@ -64,15 +69,10 @@ class Sampler:
     random: tuple[str, ...] = ()  # the kinds of layers that make the losses of its steps random
     is_async: bool = False  # does the work of a call go on when it has returned?
     notes: list[str] = field(default_factory=list)
-    costs: ColdStart = field(default_factory=ColdStart)
-    compiler: str = ""  # that has to be started for it in each process
-    compiler_seconds: float | None = None  # that this took; None if nobody timed it
-    disk_cache_hit: bool = False
+    costs: Costs = field(default_factory=Costs)  # up to its first call
     warmup_calls: int = 0
-    # Programs that were compiled, None where nobody counts them, and in how many calls.
-    first_compilations: int | None = None
-    later_compilations: int | None = None
-    later_calls: int = 0
+    later_calls: int = 0  # those after the first
+    later_compilations: int | None = None  # in these; None where nobody counts them
     # By metric: what a call takes, as estimated from warming up.
     seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(METRICS, 0.0))
     # How many calls a sample holds; for the throughput, its shorter batch.
@@ -102,9 +102,7 @@ class Sampler:
             for framework in self._who_may_compile(loaded()):
                 self.compiled[framework] = stack.enter_context(framework.why.first_call())
             started = time_cold_start(self.target, self.timer, build_timeout)
-        self.costs, self.disk_cache_hit = started.costs, started.disk_cache_hit
-        if started.note:
-            self.notes.append(_(started.note))
+        self.notes += filter(None, [started.costs.note])
         function, args, kwargs = started.function, self.target.args, self.target.kwargs
         self.function = function
         # As quick as people write it, f(x), but for 15 ns; f(*args, **kwargs) takes 30.
@@ -115,7 +113,12 @@ class Sampler:
             self.random = function.random if isinstance(function, TrainingStep) else ()
             self._find_devices(started.output)
             self._compiled_by = self.waits_for or loaded()
-            self.first_compilations = compiled_since(before, self._compiled_by)
+        self.costs = replace(
+            started.costs,
+            compiler=self.costs.compiler,
+            compiler_seconds=self.costs.compiler_seconds,
+            first_compilations=compiled_since(before, self._compiled_by),
+        )
         return started.output
 
     def _require_arguments_stay(self) -> None:
@@ -165,7 +168,7 @@ class Sampler:
 
     def is_compiled(self) -> bool:
         """Was anything compiled for it, by what was counted or by what it is?"""
-        if self.first_compilations or self.later_compilations or self.runs_elsewhere:
+        if self.costs.first_compilations or self.later_compilations or self.runs_elsewhere:
             return True
         by = self._who_may_compile(self._compiled_by)
         return any(one.why.is_compiled(self.function) for one in by)
@@ -183,9 +186,9 @@ class Sampler:
     def call(self, calls: int) -> Any:
         """Call so many times, waiting for nothing; the last output."""
         run, output = self._run, None
+        self.later_calls += calls
         for _turn in repeat(None, calls):
             output = run()
-        self.later_calls += calls
         return output
 
     def call_apart(self) -> Any:
@@ -252,6 +255,7 @@ class Sampler:
     def sample(self) -> None:
         """Take one sample of the steady state by each metric."""
         calls = self.inner_iterations["latency"]
+        faults, called = page_faults(), self.later_calls
         if calls > 1:
             self.call(1)  # what ran before may have taken the caches
         if self.is_async:
@@ -261,6 +265,7 @@ class Sampler:
             batch = self.time_batch(calls)
             per_call = {metric: seconds / calls for metric, seconds in batch.items()}
             latency = per_call["throughput"]
+        self.page_faults.append((page_faults() - faults) / (self.later_calls - called))
         for metric, seconds in per_call.items():
             self.times[metric].append(seconds)
         self.times["latency"].append(latency)  # the last one, because rounds are counted by it
@@ -268,13 +273,7 @@ class Sampler:
     @property
     def turns(self) -> int:
         """The turns that it has taken, and of which everything is noted."""
-        return len(self.page_faults)
-
-    @property
-    def calls_in_turn(self) -> int:
-        """How often ``sample`` calls it."""
-        calls, stream = self.inner_iterations["latency"], self.inner_iterations["throughput"]
-        return calls + (calls > 1) + (1 + STRETCH) * stream * self.is_async
+        return len(self.times["latency"])
 
     @property
     def runs_elsewhere(self) -> bool:
@@ -301,23 +300,20 @@ class Sampler:
         """What was measured as a record."""
         times = self.samples(has_throughput)
         faults = [self.page_faults[turn] for turn in times.enough_undisturbed()]
-        is_counted = env.page_fault_seconds is not None and not self.runs_elsewhere
+        is_counted = counts_page_faults() and not self.runs_elsewhere
+        costs = replace(
+            self.costs,
+            page_faults=statistics.median(faults) if is_counted else None,
+            later_compilations=self.later_compilations,
+            later_calls=self.later_calls,
+            note="; ".join(self.notes) or None,
+        )
         return Measurement(
+            **vars(costs),
             label=self.label,
-            build_seconds=self.costs.build_seconds,
-            load_seconds=self.costs.load_seconds,
-            first_seconds=self.costs.first_seconds,
-            compiler=self.compiler,
-            compiler_seconds=self.compiler_seconds,
-            disk_cache_hit=self.disk_cache_hit,
             times=times,
             inner_iterations=self.inner_iterations["latency"],
             stream_calls=self.inner_iterations["throughput"] if self.is_async else None,
             warmup_calls=self.warmup_calls,
-            note="; ".join(self.notes) or None,
             env=env,
-            page_faults=statistics.median(faults) if is_counted else None,
-            first_compilations=self.first_compilations,
-            later_compilations=self.later_compilations,
-            later_calls=self.later_calls,
         )

@@ -3,14 +3,11 @@
 The statistics that it rests on are in ``measuring.stats``.
 """
 
-from collections.abc import Iterable, Sequence
-from math import log
+from collections.abc import Iterable
 
 from d2lhybrid.backends import known
 from d2lhybrid.backends.base import BUSY_BOUND
-from d2lhybrid.measuring.stats import FEWEST, MARGIN, Estimate
-
-PLAIN = 2.0  # times as fast, or as long, that each of a few has to say
+from d2lhybrid.measuring.stats import MARGIN, Estimate
 
 
 def decide_verdict(interval: Estimate, floor: float, margin: float = MARGIN) -> str:
@@ -18,7 +15,7 @@ def decide_verdict(interval: Estimate, floor: float, margin: float = MARGIN) -> 
 
     First, two callables are the same if the whole interval lies within the margin. Otherwise a
     difference counts if the whole interval lies beyond the noise floor. With fewer rounds, or
-    processes, than an interval needs, it is undecided, and ``in_each`` may say more.
+    processes, than an interval needs, it is undecided.
 
     >>> decide_verdict((1.5, 1.4, 1.6), floor=0.01), decide_verdict((1.0, 0.99, 1.01), floor=0.01)
     ('faster', 'same')
@@ -54,19 +51,3 @@ def decide_while_busy(low: float, high: float) -> str:
     if low > 1:
         return "faster"
     return "slower" if high < 1 else "undecided"
-
-
-def in_each(logarithms: Sequence[float]) -> str:
-    """'faster' or 'slower' if each of too few rounds says so by a factor of two; or ''.
-
-    The logarithms are those of the ratios, one a round or one a process. This is shown in place of
-    "undecided", and decides no claim.
-
-    >>> in_each([1.6, 0.8, 1.1]), in_each([1.6, 0.1])
-    ('faster', '')
-    """
-    if len(logarithms) >= FEWEST:
-        return ""
-    if min(logarithms) >= log(PLAIN):
-        return "faster"
-    return "slower" if max(logarithms) <= -log(PLAIN) else ""

@@ -20,13 +20,11 @@ from typing import IO, Any
 from d2lhybrid.core import errors
 from d2lhybrid.core.errors import D2LHybridError
 from d2lhybrid.processes.dump import unpack
-from d2lhybrid.verbs.callables import callables_of
+from d2lhybrid.verbs.callables import SourceFile, callables_of
 from d2lhybrid.verbs.comparison import Comparison
 from d2lhybrid.verbs.experiment import Experiment
-from d2lhybrid.verbs.source_file import SourceFile
 
 PROGRAM = "from d2lhybrid.processes.child import main; main()"
-UNWRITABLE = 74  # the status of a process that cannot write its result; EX_IOERR in sysexits.h
 FIELD_KINDS = (str, int, float, type(None))  # of the fields of an error that come along
 
 Say = Callable[[Any], None]
@@ -40,7 +38,7 @@ class Task:
     left_out: tuple[str, ...]
     time_limit: float
     seed: int
-    programs: str | None  # the folder in which compilers keep programs; None: that of the user
+    programs: str  # the folder in which compilers keep programs
     is_only: bool = False  # is it the only process, whose rounds have to decide?
     why: bool = False  # does it ask, after the rounds, what is observed of the variants?
 
@@ -54,10 +52,14 @@ class Task:
         what, options = unpack(Path(self.packed).read_bytes())
         functions, args, kwargs = callables_of(what) if isinstance(what, SourceFile) else what
         kept = {label: each for label, each in functions.items() if label not in self.left_out}
-        own: dict[str, Any] = {"time_limit": self.time_limit, "seed": self.seed, "progress": False}
-        experiment = Experiment(kept, args, kwargs, **{**options, **own})
-        experiment.on_turn = say
-        experiment.cold_caches = Path(self.programs) if self.programs else None
+        own: dict[str, Any] = {
+            "time_limit": self.time_limit,
+            "seed": self.seed,
+            "progress": False,
+            "cold_caches": Path(self.programs),
+            "on_turn": say,
+        }
+        experiment = Experiment(kept, args, kwargs, **options | own)
         return experiment.run() if self.is_only else experiment.run_for_estimates()
 
 
@@ -68,7 +70,8 @@ def main() -> None:
         task = Task(**json.loads(sys.argv[1]))
         comparison = task.do(say)
     except D2LHybridError as error:
-        say({"error": type(error).__name__, "message": str(error), "fields": _fields(error)})
+        fields = {name: each for name, each in vars(error).items() if isinstance(each, FIELD_KINDS)}
+        say({"error": type(error).__name__, "message": str(error), "fields": fields})
         return
     say({"comparison": comparison.to_json()})  # which is not lost, whatever the questions lead to
     if task.why:
@@ -82,17 +85,9 @@ def _standard_output() -> Say:
     os.dup2(2, 1)
 
     def say(thing: Any) -> None:
-        try:
-            output.write(f"{json.dumps(thing)}\n")
-        except OSError:
-            sys.exit(UNWRITABLE)
+        output.write(f"{json.dumps(thing)}\n")
 
     return say
-
-
-def _fields(error: D2LHybridError) -> dict[str, Any]:
-    """Those that JSON has."""
-    return {name: field for name, field in vars(error).items() if isinstance(field, FIELD_KINDS)}
 
 
 class Heard:
@@ -100,7 +95,9 @@ class Heard:
 
     def __init__(self, output: IO[bytes]) -> None:
         self._output, self._rest = output, b""
+        self._begun: set[str] = set()  # the labels of those that had a turn
         self.label = ""  # of the callable whose turn it is, "" before the first one
+        self.has_run = False  # is that another turn than its first?
         self._result: dict[str, Any] = {}
 
     def listen(self) -> None:
@@ -113,7 +110,8 @@ class Heard:
             if isinstance(said, dict):
                 self._result = said
             elif isinstance(said, str):
-                self.label = said
+                self.label, self.has_run = said, said in self._begun
+                self._begun.add(said)
 
     @property
     def has_result(self) -> bool:

@@ -8,20 +8,16 @@ from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.measuring.cores import with_one_thread
 from d2lhybrid.measuring.provenance import environment
 from d2lhybrid.processes.processes import OneProcessExperiment
+from d2lhybrid.verbs.callables import SourceFile
 from d2lhybrid.verbs.comparison import Comparison
 from d2lhybrid.verbs.experiment import Experiment
-from d2lhybrid.verbs.source_file import SourceFile
 
 
-def run_with_one_thread(
-    experiment: Experiment, source: SourceFile | None, held: int, why: bool
-) -> Comparison:
+def run_with_one_thread(experiment: Experiment, source: SourceFile | None, held: int) -> Comparison:
     """Measure in a fresh process with one thread; in this one if that fails, and say why."""
     experiment.circumstance = with_one_thread(held)
     try:
-        return OneProcessExperiment(
-            experiment, 1, threads=1, caches=True, source=source, why=why
-        ).run()
+        return OneProcessExperiment(experiment, 1, threads=1, source=source).run()
     except D2LHybridError as error:
         reason = getattr(error, "reason", str(error))  # without the lines that one could write
         text = _(

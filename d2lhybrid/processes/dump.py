@@ -24,9 +24,9 @@ from d2lhybrid.backends.variant import variant_of
 from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.errors import ArgumentError, D2LHybridError, brief
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.verbs.callables import Callables
+from d2lhybrid.verbs.callables import Callables, SourceFile
 from d2lhybrid.verbs.experiment import Experiment
-from d2lhybrid.verbs.source_file import EXAMPLE_CODE, SourceFile
+from d2lhybrid.verbs.source_file import EXAMPLE_CODE
 
 IN_FILE = f'{EXAMPLE_CODE}\n\ncompare("model.py:example", processes=6)'
 
@@ -55,7 +55,8 @@ def pack(experiment: Experiment, source: SourceFile | None, *, with_threads: boo
         body = _dump(((functions, args, kwargs), options))
     except Exception:  # to name what can't be sent, each part is tried alone
         parts = {repr(label): function for label, function in functions.items()}
-        parts |= {_argument(number): arg for number, arg in enumerate(args, 1)}
+        argument = _("argument {number}")
+        parts |= {argument.format(number=number): arg for number, arg in enumerate(args, 1)}
         parts |= {f"{name}=": value for name, value in kwargs.items()}
         _require_sendable({**parts, "timer=": experiment.timer})
         raise
@@ -160,10 +161,6 @@ def _require_sendable(parts: Mapping[str, Any]) -> None:
             _dump(thing)
         except Exception as error:
             raise _cannot_be_sent(part, brief(error)) from error
-
-
-def _argument(number: int) -> str:
-    return _("argument {number}").format(number=number)
 
 
 def _cannot_be_sent(part: str, reason: str) -> ArgumentError:

@@ -1,11 +1,11 @@
 """One comparison, joined from those of several processes."""
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from d2lhybrid.measuring.measurement import Measurement, Samples
-from d2lhybrid.verbs.comparison import Comparison, MeasuresOn
+from d2lhybrid.verbs.comparison import Comparison
 
 
 def join(
@@ -13,42 +13,33 @@ def join(
     *,
     seed: int,
     unavailable: Mapping[str, str] = {},
-    stopped: str = "",
-    experiment: MeasuresOn | None = None,
+    ended_later: Iterable[str] = (),
 ) -> Comparison:
     """One comparison of what several processes measured, at least one.
 
     A variant that one of them could not measure is left out, with its reason or that which
-    `unavailable` has.
+    `unavailable` has. `ended_later` are those that ran in a process before it ended at them.
     """
-    first = processes[0]
-    labels = [
-        label
-        for label in first
-        if label not in unavailable and all(label in process for process in processes)
-    ]
     reasons: dict[str, str] = {}
     for process in processes:
         reasons |= process.unavailable
-    reasons_to_stop = {process.stopped for process in processes}
+    reasons |= unavailable
+    ran = {*ended_later}.union(*processes, *(process.ended_later for process in processes))
     longest = max(process.limit_needed or 0.0 for process in processes)
-    return Comparison(
+    return replace(
+        processes[0],
         measurements=tuple(
-            _measurement([process[label] for process in processes]) for label in labels
+            _measurement([process[label] for process in processes])
+            for label in processes[0]
+            if label not in reasons
         ),
-        baseline=first.baseline,
         baseline_repeat=_samples([process.baseline_repeat for process in processes]),
-        unavailable=reasons | dict(unavailable),
-        references=tuple(label for label in first.references if label in labels),
-        deprecated=tuple(label for label in first.deprecated if label in labels),
-        other_runtimes=tuple(label for label in first.other_runtimes if label in labels),
-        checked=first.checked,
+        unavailable=reasons,
+        ended_later=tuple(label for label in reasons if label in ran),
         seed=seed,
-        stopped=stopped or ("limit" if "limit" in reasons_to_stop else "clear"),
-        margin=first.margin,
+        stopped="limit" if "limit" in {process.stopped for process in processes} else "clear",
         limit_needed=len(processes) * longest if longest else None,
         processes=tuple(process.release() for process in processes),
-        experiment=experiment,
     )
 
 
@@ -57,27 +48,14 @@ def _measurement(measurements: Sequence[Measurement]) -> Measurement:
 
     What is paid once is that of the first process, because its caches serve the others.
     """
-    first = measurements[0]
-
-    def median_of(name: str) -> float | None:
-        known = [seconds for m in measurements if (seconds := getattr(m, name)) is not None]
-        return statistics.median(known) if known else None
-
+    faults = [m.page_faults for m in measurements if m.page_faults is not None]
     laters = [n for m in measurements if (n := m.later_compilations) is not None]
     return replace(
-        first,
+        measurements[0],
         processes=len(measurements),
         times=_samples([m.times for m in measurements]),
         note="; ".join(dict.fromkeys(m.note for m in measurements if m.note)) or None,
-        env=replace(
-            first.env,
-            load=max((m.env.load for m in measurements if m.env.load is not None), default=None),
-            page_fault_seconds=statistics.median(
-                m.env.page_fault_seconds or 0.0 for m in measurements
-            )
-            or None,
-        ),
-        page_faults=median_of("page_faults"),
+        page_faults=statistics.median(faults) if faults else None,
         later_compilations=sum(laters) if laters else None,
         later_calls=sum(m.later_calls for m in measurements),
     )

@@ -11,20 +11,19 @@ and takes rounds, as in ``child``, and says its comparison as JSON.
 
 import math
 import os
-import tempfile
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from subprocess import Popen
+from tempfile import TemporaryDirectory
 from time import monotonic
 
 import numpy as np
 
 from d2lhybrid.backends import known
 from d2lhybrid.backends.environment import variables_for_caches, variables_for_threads
-from d2lhybrid.core.errors import CallFailedError, D2LHybridError, UnwritableFolderError
+from d2lhybrid.core.errors import CallFailedError, D2LHybridError
 from d2lhybrid.core.i18n import general, gettext as _, language, noop as N_, sentences
 from d2lhybrid.core.progress import show_status, status_line
 from d2lhybrid.core.reader import option
@@ -32,12 +31,12 @@ from d2lhybrid.core.subprocesses import end, started_python, status
 from d2lhybrid.graphs.facts import Facts
 from d2lhybrid.measuring.row import Rows
 from d2lhybrid.measuring.stats import FEWEST
-from d2lhybrid.processes.child import UNWRITABLE, Heard, Task
+from d2lhybrid.processes.child import Heard, Task
 from d2lhybrid.processes.dump import pack
 from d2lhybrid.processes.joined import join
+from d2lhybrid.verbs.callables import SourceFile
 from d2lhybrid.verbs.comparison import Comparison
 from d2lhybrid.verbs.experiment import Experiment, claim_seconds
-from d2lhybrid.verbs.source_file import SourceFile
 
 CLAIM_FACTOR = 3  # times the processes of the comparison, which there are at most for a claim
 LOOK_SECONDS = 1.0  # between two looks at where a process is
@@ -56,11 +55,12 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class _Ended:
-    """A process that left no result: at which callable, why it ended, and what it printed last."""
+    """A process that left no result, and why."""
 
-    label: str  # "" before the first
+    label: str  # of the callable at which it ended, "" before the first
+    had_run: bool  # had that one run before, in this process?
     reason: str
-    last_words: str
+    last_words: str  # what was printed last
 
 
 @dataclass(eq=False, repr=False)
@@ -68,19 +68,19 @@ class ProcessExperiment:
     """An experiment that is done in several processes, and what these have found so far.
 
     Its time limit is that of all `count` together. `threads` is how many each framework may use,
-    by its own default if None. With `caches`, compilers find the user's disk caches. Otherwise, the
-    first process finds empty ones, so cold starts are cold, and the others what it has compiled.
-    With `source`, each process makes the callables for itself.
+    by its own default if None. With `source`, each process makes the callables for itself. In the
+    first process, compilers find empty disk caches, so cold starts are cold, and in the others what
+    that one has compiled.
     """
 
     experiment: Experiment
     count: int
     threads: int | None = None
-    caches: bool = False
     source: SourceFile | None = None
     comparisons: list[Comparison] = field(default_factory=list, init=False)
     # What a process could not measure, so that those after it leave it out, and why.
     unavailable: dict[str, str] = field(default_factory=dict, init=False)
+    ended_later: set[str] = field(default_factory=set, init=False)  # of these, what had run before
     _packed: bytes = field(default=b"", init=False)  # as it was; a claim comes later
     _failure: str = field(default="", init=False)  # a sentence about the process that ended it
 
@@ -89,13 +89,12 @@ class ProcessExperiment:
 
         Raises:
             ArgumentError: the experiment has something that cannot be sent to another process.
-            UnwritableFolderError: there is no space for the files of a process.
             D2LHybridError: the baseline failed in the first process; otherwise as
                 ``Experiment.run``. If it fails in a later one, those before it are the result.
+            OSError: there is no space for the files of a process, or it does not start.
             KeyboardInterrupt: it came before a process was complete.
         """
-        self._pack()
-        comparison = self._measure(self.count, lambda: False)
+        comparison = self._measure(self.count)
         more = self.count + math.ceil(self.count / 2)  # of which six may be quiet
         can_help = more > FEWEST  # six of them, beside the disturbed ones, decide it
         is_whole = len(self.comparisons) == self.count  # neither interrupted nor failed
@@ -104,61 +103,49 @@ class ProcessExperiment:
         return comparison
 
     def measure_on(self, decided: Callable[[Comparison], bool], /) -> Comparison:
-        """Add processes until `decided` is true of the comparison, or until there are many.
-
-        If one of them has to leave a variant out, it ends with the comparison before.
-        """
-        before = self.comparison()
-
-        def is_over() -> bool:
-            comparison = self.comparison()
-            return {*comparison} != {*before} or decided(comparison)
-
+        """Add processes until `decided` is true of the comparison, or until there are many."""
         most = max(FEWEST, CLAIM_FACTOR * self.count)
         message = N_("the claim is undecided: measuring in up to {processes} processes")
         with show_status(message, self.experiment.progress, processes=str(most)):
-            comparison = self._measure(most, is_over)
-        return comparison if {*comparison} == {*before} else before
+            return self._measure(most, lambda: decided(self.comparison()))
 
     def ask(self, _rows: Rows, /) -> dict[str, Facts]:
         """What its first process has observed of its compiled variants."""
         return dict(self.comparisons[0].facts)
 
     def comparison(self) -> Comparison:
-        """What the processes so far say."""
-        unavailable = {**self.experiment.unavailable, **self.unavailable}
+        """What the processes so far say, without the facts that the first has found."""
         joined = join(
             self.comparisons,
-            unavailable=unavailable,
+            unavailable=self.unavailable,
+            ended_later=self.ended_later,
             seed=self.experiment.seed,
-            experiment=self,
         )
-        return replace(
-            joined,
-            facts=dict(self.comparisons[0].facts),
-            warnings=self.experiment.warnings,
-            circumstance=self._circumstance,
-        )
+        return self._completed(joined)
 
-    @property
-    def _circumstance(self) -> str:
-        return sentences(*filter(None, [self.experiment.circumstance, self._failure]))
+    def _completed(self, comparison: Comparison) -> Comparison:
+        """With what only this process knows of it."""
+        said = filter(None, [self.experiment.circumstance, self._failure])
+        return replace(comparison, facts={}, circumstance=sentences(*said), experiment=self)
 
-    def _pack(self) -> None:
-        with_threads = self.threads is None
-        self._packed = pack(self.experiment, self.source, with_threads=with_threads)
-
-    def _measure(self, most: int, is_over: Callable[[], bool]) -> Comparison:
+    def _measure(self, most: int, is_over: Callable[[], bool] = lambda: False) -> Comparison:
         """Measure in one process after the other, until it is over or there are `most`."""
+        if not self._packed:
+            with_threads = self.threads is None
+            self._packed = pack(self.experiment, self.source, with_threads=with_threads)
         try:
-            with _temporary_folder() as folder, status_line(self.experiment.progress) as say:
+            with (
+                TemporaryDirectory(prefix="d2lhybrid-", ignore_cleanup_errors=True) as temporary,
+                status_line(self.experiment.progress) as say,
+            ):
+                folder = Path(temporary)
                 (folder / PACKED).write_bytes(self._packed)
                 (folder / PROGRAMS).mkdir()
                 while len(self.comparisons) < most and not is_over():
                     where = _("process {n} of {count}")
                     where = where.format(n=len(self.comparisons) + 1, count=most)
                     self.comparisons.append(self._measure_in_one(folder, where, say))
-        except D2LHybridError as error:
+        except (D2LHybridError, OSError) as error:
             if not self.comparisons:
                 raise
             text = _("A later process failed, so there are only those before it: {reason}")
@@ -172,13 +159,20 @@ class ProcessExperiment:
     def _measure_in_one(self, folder: Path, where: str, say: Say) -> Comparison:
         """What one process finds. One that ends before it has a result is repeated without that
         at which it was.
+
+        Raises:
+            CallFailedError: it was at the baseline, or at none.
         """
-        while True:
+        found = self._run(self._task(folder), folder, where, say)
+        while isinstance(found, _Ended):
+            if found.label in ("", self.experiment.baseline):
+                raise _failed(found)
+            self.unavailable[found.label] = found.reason
+            if found.had_run:
+                self.ended_later.add(found.label)
             found = self._run(self._task(folder), folder, where, say)
-            if isinstance(found, Comparison):
-                self.unavailable |= found.unavailable
-                return found
-            self._leave_out(found)
+        self.unavailable |= found.unavailable
+        return found
 
     def _task(self, folder: Path) -> Task:
         experiment, number = self.experiment, len(self.comparisons)
@@ -188,7 +182,7 @@ class ProcessExperiment:
             left_out=(*self.unavailable,),
             time_limit=experiment.time_limit / self.count,
             seed=int(seed),
-            programs=None if self.caches else str(folder / PROGRAMS),
+            programs=str(folder / PROGRAMS),
             why=number == 0,
         )
 
@@ -196,7 +190,6 @@ class ProcessExperiment:
         """Run the process to its end, or until it is overdue.
 
         Raises:
-            OSError: it could not write its result.
             D2LHybridError: its baseline raised, or could not be built.
         """
         output, printed = folder / "output", folder / "printed"
@@ -209,12 +202,11 @@ class ProcessExperiment:
             heard.listen()
         if heard.has_result:
             return heard.result()
-        if process.returncode == UNWRITABLE:
-            raise OSError(_("a process could not write its result"))
         reason = _("its process ended: {status}").format(status=status(process.returncode))
         if is_overdue:
             reason = _("its process took longer than {seconds} s").format(seconds=f"{seconds:g}")
-        return _Ended(heard.label, reason, _last_words(printed))
+        last_words = printed.read_bytes()[-LAST_WORDS:].decode(errors="replace").strip()
+        return _Ended(heard.label, heard.has_run, reason, last_words)
 
     def _seconds(self, task: Task) -> float:
         """How long a process may take from its start to its end."""
@@ -226,69 +218,48 @@ class ProcessExperiment:
     def _variables(self, folder: Path) -> dict[str, str]:
         """The environment of a process: this one's, with threads and caches as they were chosen."""
         changes: dict[str, str | None] = {"D2LHYBRID_LANGUAGE": language()}
-        if not self.caches:  # the rest of what it leaves behind if it crashes goes with its folder
-            changes |= dict.fromkeys(TEMPORARY, str(folder))
+        # What a process leaves behind if it crashes goes with this folder.
+        changes |= dict.fromkeys(TEMPORARY, str(folder))
         for framework in known():
             if self.threads is not None:
                 changes |= variables_for_threads(framework, self.threads)
-            if not self.caches:
-                # What a compiler finds out of the machine, it finds for all callables. What it
-                # compiles goes into a folder of its own for each (``Task.programs``).
-                changes |= variables_for_caches(framework, folder / "caches")
+            # What a compiler finds out of the machine, it finds for all callables. What it compiles
+            # goes into a folder of its own for each (``Task.programs``).
+            changes |= variables_for_caches(framework, folder / "caches")
         variables = {**os.environ, **changes}
         return {name: value for name, value in variables.items() if value is not None}
-
-    def _leave_out(self, ended: _Ended) -> None:
-        """Leave out from now on what a process was at when it ended.
-
-        Raises:
-            CallFailedError: it was at the baseline, or at none.
-        """
-        if ended.label in ("", self.experiment.baseline):
-            raise _failed(ended)
-        self.unavailable[ended.label] = ended.reason
 
 
 @dataclass(eq=False, repr=False)
 class OneProcessExperiment(ProcessExperiment):
-    """The same in one fresh process, whose comparison is the result: its rounds decide.
-
-    With `why`, the process also asks what is observed of the variants.
-    """
-
-    why: bool = False
+    """The same in one fresh process, whose comparison is the result: its rounds decide."""
 
     def run(self) -> Comparison:
         """Measure there, as ``Experiment.run`` does here."""
-        self._pack()
-        return self._measure(1, lambda: False)
+        return self._measure(1)
 
     def measure_on(self, decided: Callable[[Comparison], bool], /) -> Comparison:
         """Measure once more in a process, for as long as a claim may take, and only once."""
-        before = self.comparison()
-        if decided(before) or len(self.comparisons) > 1:
-            return before
         message = N_("the claim is undecided: measuring for up to {seconds} s more")
         seconds = general(claim_seconds(self.experiment.time_limit))
         with show_status(message, self.experiment.progress, seconds=seconds):
-            comparison = self._measure(2, lambda: False)
-        return comparison if {*comparison} == {*before} else before
+            return self._measure(2)
 
     def comparison(self) -> Comparison:
         """What the latest process says."""
         latest = self.comparisons[-1]
-        return replace(
+        measured = replace(
             latest,
             unavailable=latest.unavailable | self.unavailable,
-            circumstance=self._circumstance,
-            experiment=self,
+            ended_later=(*{*latest.ended_later, *self.ended_later},),
         )
+        return self._completed(measured)
 
     def _task(self, folder: Path) -> Task:
         task = replace(super()._task(folder), is_only=True)
         if self.comparisons:
             return replace(task, time_limit=claim_seconds(self.experiment.time_limit))
-        return replace(task, seed=self.experiment.seed, why=self.why)
+        return replace(task, seed=self.experiment.seed)
 
 
 def _wait(process: Popen[bytes], seconds: float, heard: Heard, where: str, say: Say) -> bool:
@@ -323,41 +294,3 @@ def _failed(ended: _Ended) -> CallFailedError:
         said = _("It printed last: {words}").format(words=ended.last_words)
         message = sentences(message, said)
     return CallFailedError(message, label=label, reason=reason)
-
-
-@contextmanager
-def _temporary_folder() -> Iterator[Path]:
-    """A new folder for all processes of a comparison.
-
-    Raises:
-        UnwritableFolderError: it can't be made, or the block can't write into it.
-    """
-    try:
-        with tempfile.TemporaryDirectory(prefix="d2lhybrid-", ignore_cleanup_errors=True) as folder:
-            yield Path(folder)
-    except D2LHybridError:  # some are errors of the system, too
-        raise
-    except OSError as error:
-        text = _(
-            "Expected space in {path} for the files of the measuring processes. Received: "
-            "{reason}. Free some space there, or set the environment variable {variable} to "
-            "another folder."
-        )
-        fields = {"path": _temporary_parent(), "reason": error.strerror or str(error)}
-        raise UnwritableFolderError(text, variable=TEMPORARY[0], **fields) from error
-
-
-def _temporary_parent() -> str:
-    """The folder in which Python makes temporary ones."""
-    try:
-        return tempfile.gettempdir()
-    except FileNotFoundError:  # there is space in none of those that it knows
-        return os.environ.get(TEMPORARY[0], "/tmp")
-
-
-def _last_words(printed: Path) -> str:
-    """The end of what a process has printed."""
-    with printed.open("rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - LAST_WORDS))
-        return file.read().decode(errors="replace").strip()

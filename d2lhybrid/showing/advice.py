@@ -8,8 +8,6 @@ from d2lhybrid.core.table import NEVER, percent, seconds
 from d2lhybrid.measuring.row import Row, Rows
 from d2lhybrid.measuring.stats import FEWEST, Estimate
 
-HOUR = 3600.0  # seconds of calls, within which a cold start should pay off
-
 # By the verdict on the fastest alternative.
 _STAY = {
     "slower": N_(
@@ -44,29 +42,25 @@ def advice(rows: Rows) -> str:
        never to stay with it. Another runtime is recommended like any variant; a second sentence
        says that it is one, and names what to use without it.
     4. Candidates are the variants that are faster than the baseline, not slower than it in a stream
-       of calls, and pay off their cold start: within an hour of calls if any does. The best is the
-       one with the highest gain: its ratio, times its ratio in a stream where that is another. The
-       comparison cannot separate it from those whose gain may be as high. Of all these, use one
-       that pays off at the first call, or else the plainest: the first in the comparison's order.
+       of calls, and pay off their cold start. The best is the one with the highest gain: its ratio,
+       times its ratio in a stream where that is another. The comparison cannot separate it from
+       those whose gain may be as high. Of all these, use one that pays off at the first call, or
+       else the plainest: the first in the comparison's order.
     5. If there is none, and it is undecided whether one is faster: measure longer, or in more
-       processes if they differ by more than their rounds. If all that is known is that one is
-       faster in each of a few rounds or processes, the table says so, and that is all. What lies
-       wholly below 1 isn't faster, even where the noise leaves open whether it is slower.
+       processes if they differ by more than their rounds. What lies wholly below 1 isn't faster,
+       even where the noise leaves open whether it is slower.
     6. Otherwise stay with the baseline: even the fastest alternative is slower or the same.
     """
     choice = _choice(rows)
     if not choice:
         return ""
-    recommended = best(rows)
-    if recommended is not None:
-        return _use(recommended, rows)
-    if rows.busy or rows.baseline.deprecated:
+    if rows.recommended is not None:
+        return _use(rows.recommended, rows)
+    if rows.comparison.busy or rows.baseline.deprecated:
         return ""
     undecided = [row for row in choice if _is_undecided(row)]
     if undecided:
         return _measure_longer(undecided, rows)
-    if any(row.latency.in_each == "faster" for row in choice):
-        return ""
     return _stay(choice, rows)
 
 
@@ -80,16 +74,12 @@ def _best_of(choice: list[Row]) -> Row | None:
     faster = [
         row for row in choice if row.pays_after not in (None, NEVER) and not row.is_slower_in_stream
     ]
-    soon = [row for row in faster if _seconds_to_pay(row) <= HOUR]
-    gains = [(row, _gain(row)) for row in soon or faster]
-    least = max(gains, key=lambda gain: gain[1][0], default=(None, (0.0, 0.0, 0.0)))[1][1]
-    close = [row for row, (_ratio, _low, high) in gains if high >= least]
-    return min(close, key=lambda row: row.calls_to_pay != "1", default=None)
-
-
-def _seconds_to_pay(row: Row) -> float:
-    """How long the calls take after which it has paid off its cold start."""
-    return (row.pays_after or 0.0) * row.latency.seconds
+    if not faster:
+        return None
+    gains = [_gain(row) for row in faster]
+    _highest, least, _most = max(gains)
+    close = [row for row, (_gained, _low, high) in zip(faster, gains, strict=True) if high >= least]
+    return min(close, key=lambda row: row.calls_to_pay != "1")
 
 
 def _gain(row: Row) -> Estimate:
@@ -113,9 +103,8 @@ def _choice(rows: Rows) -> list[Row]:
 
 
 def _is_undecided(row: Row) -> bool:
-    """Is it open whether this one is faster, with no word on it from every round?"""
-    is_open = row.pays_after is None and not row.latency.in_each
-    return is_open and not row.latency.is_not_faster
+    """Is it open whether this one is faster?"""
+    return row.pays_after is None and not row.latency.is_not_faster
 
 
 def _use(row: Row, rows: Rows) -> str:
@@ -212,13 +201,13 @@ def _stay(choice: list[Row], rows: Rows) -> str:
             "Stay with {baseline}: {label} is faster if you wait for each call, and slower in a "
             "stream of calls."
         )
-    elif row.latency.shown_verdict == "undecided":
+    elif row.latency.verdict == "undecided":
         text = _("Stay with {baseline}: the fastest alternative, {label}, isn't faster.")
     else:
-        text = _((_STAY if row is fastest else _STAY_SUPPORTED)[row.latency.shown_verdict])
+        text = _((_STAY if row is fastest else _STAY_SUPPORTED)[row.latency.verdict])
     return text.format(
         baseline=rows.baseline.label,
         label=row.label,
         ratio=row.latency.shown_inverse,
-        margin=percent(rows.margin),
+        margin=percent(rows.comparison.margin),
     )

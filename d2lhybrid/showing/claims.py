@@ -1,6 +1,7 @@
 """What is said of a claim: that it holds, what contradicts it, or why it is undecided."""
 
 import math
+from typing import Any
 
 from d2lhybrid.core.i18n import count, gettext as _, noop as N_, number, sentences
 from d2lhybrid.core.table import percent
@@ -37,33 +38,24 @@ _HOLDS_AT_LEAST = {
 def expected(claim: Claim, c: Measurements) -> str:
     """The claim as a sentence."""
     text = _EXPECTED[claim.sense] if claim.at_least is None else _AT_LEAST[claim.sense]
-    against = c.baseline if claim.against is None else claim.against
-    amount = number(claim.at_least or 1.0)
-    return _(text).format(label=claim.label, against=against, amount=amount)
+    return _(text).format(**_figures(claim, c))
 
 
 def held(claim: Claim, c: Measurements) -> str:
     """What is shown when it holds: a sentence, then the metric and the size it is about."""
     text = _HOLDS[claim.sense] if claim.at_least is None else _HOLDS_AT_LEAST[claim.sense]
-    ratio = c.ratio(claim.label, claim.metric, claim.against)[0]
-    while_busy = ""
+    ratio, *_ends = c.ratio(claim.label, claim.metric, claim.against)
+    while_busy = metric = size = ""
     if c.is_busy(claim.label, claim.against):
         low, high = c.ends_while_busy(claim.label, claim.metric, claim.against)
         ratio = low if claim.sense in ("faster", "not slower") else high
         while_busy = _("The machine was busy, so this is the least that it can be.")
-    fields = {
-        "label": claim.label,
-        "against": c.baseline if claim.against is None else claim.against,
-        "ratio": number(ratio),
-        "times": number(1 / ratio if ratio else math.inf),
-        "amount": number(claim.at_least or 1.0),
-        "margin": percent(c.margin),
-    }
-    metric = ""
     if claim.metric:
         metric = _("Clock: {clock}.").format(clock=_(METRICS[claim.metric]))
-    size = "" if claim.size is None else _("Work: {work}.").format(work=count(claim.size))
-    return sentences(_(text).format(**fields), metric, size, while_busy)
+    if claim.size is not None:
+        size = _("Work: {work}.").format(work=count(claim.size))
+    times = {"ratio": number(ratio), "times": number(1 / ratio if ratio else math.inf)}
+    return sentences(_(text).format(**_figures(claim, c) | times), metric, size, while_busy)
 
 
 def needed_more(c: Measurements) -> str:
@@ -88,7 +80,7 @@ def contradicted(claim: Claim, c: Measurements) -> str:
             "in {processes} processes, with a noise floor of {floor}. Correct the claim, or what "
             "you compare."
         )
-    return _with_figures(text, c, claim)
+    return text.format(**_figures(claim, c))
 
 
 def undecided(claim: Claim, c: Measurements) -> str:
@@ -120,19 +112,24 @@ def undecided(claim: Claim, c: Measurements) -> str:
             "{high}, contains the bound or comes within the noise floor ({floor}) of it. Claim "
             "less, or compare with a higher time_limit."
         )
-    return _with_figures(text, c, claim)
+    return text.format(**_figures(claim, c))
 
 
-def _with_figures(text: str, c: Measurements, claim: Claim) -> str:
+def _figures(claim: Claim, c: Measurements) -> dict[str, Any]:
+    """What the sentences have places for."""
     ratio, low, high = map(number, c.ratio(claim.label, claim.metric, claim.against))
-    return text.format(
-        ratio=ratio,
-        low=low,
-        high=high,
-        processes=len(c.processes),
-        fewest=FEWEST,
-        clock=claim.metric or "latency",
-        floor=percent(c.floor_of(claim.metric)),
-        rounds=c.rounds,
-        confidence=percent(c.confidence(claim.label, claim.against)),
-    )
+    return {
+        "label": claim.label,
+        "against": c.baseline if claim.against is None else claim.against,
+        "amount": number(claim.at_least or 1.0),
+        "margin": percent(c.margin),
+        "ratio": ratio,
+        "low": low,
+        "high": high,
+        "processes": len(c.processes),
+        "fewest": FEWEST,
+        "clock": claim.metric or "latency",
+        "floor": percent(c.floor_of(claim.metric)),
+        "rounds": c.rounds,
+        "confidence": percent(c.confidence(claim.label, claim.against)),
+    }

@@ -1,12 +1,11 @@
-"""Plots of times; matplotlib loads with the first.
+"""What all pictures share: a figure that reads on light and dark pages, its ticks, fonts and notes.
 
-First come the plots, then what they share: a figure that reads on light and dark pages, its ticks,
-fonts and notes.
+matplotlib loads with the first figure.
 """
 
 import io
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
@@ -14,16 +13,8 @@ from math import log10
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.core.i18n import (
-    count,
-    general,
-    gettext as _,
-    language,
-    listed,
-    sentences,
-    width,
-)
-from d2lhybrid.core.table import seconds, unit
+from d2lhybrid.core.i18n import general, language, sentences, width
+from d2lhybrid.core.table import unit
 from d2lhybrid.core.toolchain import require
 
 # Noto Sans CJK with the characters of everyday Chinese and Japanese only; see fonts/OFL.txt. The
@@ -39,11 +30,9 @@ LONG_LABEL = 18  # columns, beyond which a label of a row has a second line
 _TICKS = {"x": 5, "y": 12}  # powers of ten that have room
 WARNING = "#D55E00"
 PALE = 0.35  # opacity of a bar that is undecided, and of no other
-SAVES, ADDS = "#009E73", "#D55E00"  # steps to the left, and to the right
 WIDTH = 5.6  # inches: text stays legible where a phone makes the figure smaller
 _INKED = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color")
 _DECADES = 0.7  # fewer than this, and a logarithmic axis has ticks as a linear one
-_BAR = 0.62  # of the height of a row
 
 
 @dataclass(frozen=True)
@@ -52,117 +41,6 @@ class Notes:
 
     above: str = ""
     below: str = ""
-
-
-@dataclass(frozen=True)
-class Mark:
-    """A row of a plot of times: the time in seconds with its interval, and the text beside it."""
-
-    label: str
-    seconds: float
-    spread: tuple[float, float]
-    text: str
-    colour: str = GREY
-    marker: str = "o"
-    is_undecided: bool = False
-
-
-@dataclass(frozen=True)
-class Curve:
-    """Times over sizes with a band; `look` chooses colour and marker, `line` is its style.
-
-    It has an entry in the legend unless `legend` is empty.
-    """
-
-    legend: str
-    sizes: Sequence[float]
-    medians: Sequence[float]
-    spreads: Sequence[tuple[float, float]]
-    line: str
-    look: int
-    in_words: str
-
-
-def marks(marks: Sequence[Mark], base: float, title: str, in_words: str, notes: Notes) -> Any:
-    """Marks with their intervals, and a line at the base; returns the axes.
-
-    A bar leads from the base to each mark, pale if it is undecided.
-
-    The axis is logarithmic, so equal distances are equal ratios.
-    """
-    with drawing(1.3 + 0.42 * len(marks)) as ax:
-        ax.set_xscale("log")
-        ax.axvline(base, color=GREY, linewidth=1)
-        for row, mark in enumerate(marks):
-            low, high = mark.spread
-            ends = [[mark.seconds - low], [high - mark.seconds]]
-            style = {"color": mark.colour, "capsize": 4}
-            alpha = PALE if mark.is_undecided else 1
-            ax.hlines(row, base, mark.seconds, color=mark.colour, linewidth=4, alpha=alpha)
-            ax.errorbar(mark.seconds, row, xerr=ends, fmt=mark.marker, markersize=7, **style)
-            beside(ax, mark.text, max(high, base), row)  # the line crosses no text
-        write_notes(ax, notes)
-        low = min(mark.seconds for mark in marks)
-        rows(ax, [mark.label for mark in marks], title, low / 1.3)
-    return described(ax, in_words, notes)
-
-
-def waterfall(steps: Sequence[tuple[str, float]], title: str, notes: Notes) -> Any:
-    """A step for each time in order: a bar from the time before it to its own; returns the axes.
-
-    The first bar is a time from 0; each other one is what its layer adds (to the right) or saves
-    (to the left).
-    """
-    befores = [0.0, *(time for _label, time in steps)]
-    shown = []
-    with drawing(1.3 + 0.42 * len(steps)) as ax:
-        for row, (label, time) in enumerate(steps):
-            before = befores[row]
-            colour = (SAVES if time < before else ADDS) if row else GREY
-            hatch = "///" if time < before else None  # told without the colour, too
-            ax.barh(row, time - before, _BAR, before, color=colour, alpha=0.75, hatch=hatch)
-            text = seconds(time)
-            if row:  # a thread from the end of the step before, which crosses no bar
-                between = [row - 1 + _BAR / 2, row - _BAR / 2]
-                ax.plot([before, before], between, color=GREY, linewidth=1, linestyle=":")
-                text += f" ({'−' if time < before else '+'}{seconds(abs(time - before))})"
-            beside(ax, text, max(before, time), row)
-            shown.append(f"{label} {text}")
-        write_notes(ax, notes)
-        rows(ax, [label for label, _time in steps], title, 0.0)
-    in_words = _("Bars of the {title}, each from the end of the one before: {rows}.")
-    return described(ax, in_words.format(title=title, rows=listed(shown)), notes)
-
-
-def curves(
-    curves: Sequence[Curve],
-    sizes: Sequence[float],
-    lines: Mapping[str, str],
-    xlabel: str,
-    in_words: str,
-    notes: Notes,
-) -> Any:
-    """Curves over all these sizes; `lines` has the meaning of each style of line; the axes."""
-    labels = {curve.look for curve in curves}
-    with drawing(3.8 + 0.1 * len(labels)) as ax:
-        for curve in curves:
-            style = look(curve.look)
-            label = curve.legend or "_"
-            ax.plot(curve.sizes, curve.medians, label=label, linestyle=curve.line, **style)
-            lows, highs = zip(*curve.spreads, strict=True)
-            band = {"color": style["color"], "alpha": 0.2, "linewidth": 0}
-            ax.fill_between(curve.sizes, lows, highs, **band)
-        for title, line in lines.items():
-            ax.plot([], [], color=GREY, linestyle=line, label=title)
-        ax.set_xscale("log" if min(sizes) > 0 else "linear")
-        ticks = sizes[:: 1 + len(sizes) // 8]  # what has room
-        ax.set_xticks(ticks, [count(size) for size in ticks])
-        ax.set_xticks([], minor=True)
-        ax.set(yscale="log", xlabel=xlabel, ylabel=_("time per call"))
-        legend(ax)
-        write_notes(ax, notes)
-        time_axis(ax.yaxis, *ax.get_ylim())
-    return described(ax, in_words, notes)
 
 
 @contextmanager
@@ -253,7 +131,7 @@ def beside(ax: Any, text: str, x: float, y: float) -> Any:
     return ax.annotate(text, (x, y), (7, 0), **place)
 
 
-def rows(ax: Any, labels: Sequence[str], title: str, low: float) -> None:
+def label_rows(ax: Any, labels: Sequence[str], title: str, low: float) -> None:
     """A row for each label from the top, and a time axis from `low`."""
     ax.set_yticks(range(len(labels)), [folded(label, LONG_LABEL) for label in labels])
     ax.set(ylim=(len(labels) - 0.5, -0.5), xlabel=title, xlim=(low, None))

@@ -3,34 +3,40 @@
 from collections.abc import Iterator
 
 from d2lhybrid.backends.variant import NOTHING_COMPILED
-from d2lhybrid.core.i18n import count, gettext as _, names, number, sentences
+from d2lhybrid.core.i18n import gettext as _, names, number, sentences
 from d2lhybrid.core.reader import EXPLAIN, IN_FILE, option, typed
 from d2lhybrid.core.table import NEVER, percent, seconds
 from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.measurement import AGREE
-from d2lhybrid.measuring.row import Rows, Times
+from d2lhybrid.measuring.row import Row, Rows
 from d2lhybrid.measuring.verdict import busy_bound
-from d2lhybrid.showing import undecided
 from d2lhybrid.showing.tables import COMPILER_RUNS, ON_DISK, WHILE_BUSY
 from d2lhybrid.showing.verdicts import not_run
-
-NEW_MEMORY_SHARE = 0.1  # of a call's time, above which new memory is spoken of
-BELIEVABLE_SHARE = 0.75  # above which pages cost less in this call than where that was measured
 
 
 def remarks(rows: Rows) -> list[str]:
     """All of them, in the order in which they are shown."""
     return [
-        *filter(None, [rows.circumstance]),
-        *undecided.by_noise_or_few_rounds(rows),
+        *filter(None, [rows.comparison.circumstance]),
+        *noise(rows),
         *marks(rows),
         *compilers(rows),
         *disagreeing(rows),
         *slower_in_a_stream(rows),
-        *new_memory(rows),
         *notes(rows),
         *not_run(rows),
     ]
+
+
+def noise(rows: Rows) -> Iterator[str]:
+    """Which rows are undecided for noise; ``marks`` says where rounds were too few to tell."""
+    labels = names(row.name for row in rows.undecided if not row.is_busy)
+    if labels and rows.has_interval:
+        text = _(
+            "Undecided for noise: {labels}. The interval of the ratio contains 1, or comes within "
+            "the noise floor of {floor}."
+        )
+        yield text.format(labels=labels, floor=percent(rows.comparison.noise_floor))
 
 
 def marks(rows: Rows) -> Iterator[str]:
@@ -40,7 +46,7 @@ def marks(rows: Rows) -> Iterator[str]:
             "{mark}: decided while the machine was busy, which can make a ratio {bound} times too "
             "large or too small."
         )
-        yield text.format(mark=WHILE_BUSY, bound=number(busy_bound(rows.env.threads)))
+        yield text.format(mark=WHILE_BUSY, bound=number(busy_bound(rows.comparison.env.threads)))
     paid = [row.pays_after for row in rows.variants] if rows.cold_start_is_felt else []
     if NEVER in paid:
         yield _("∞: its cold start never pays off, because it isn't faster.")
@@ -53,9 +59,9 @@ def marks(rows: Rows) -> Iterator[str]:
     if 0 < rows.processes < stats.FEWEST:
         text = _("?: not known, because fewer than {n} processes give no interval.")
         yield text.format(n=stats.FEWEST)
-    elif rows.rounds < stats.FEWEST:
+    elif rows.comparison.rounds < stats.FEWEST:
         text = _("?: not known, because fewer than {n} rounds give no interval.")
-        limit = rows.limit_needed
+        limit = rows.comparison.limit_needed
         more = _("Measure again with a {option} of at least {limit}.") if limit else ""
         figures = {"n": stats.FEWEST, "limit": seconds(limit or 0)}
         yield sentences(text, more).format(**figures, option=option("time_limit"))
@@ -72,7 +78,7 @@ def compilers(rows: Rows) -> Iterator[str]:
         if row.compiler_seconds is not None:
             yield text.format(
                 label=row.name,
-                cold=seconds(row.cold_seconds or 0.0),
+                cold=seconds(row.cold_seconds),
                 time=seconds(row.compiler_seconds),
                 compiler=row.compiler,
             )
@@ -85,17 +91,8 @@ def compilers(rows: Rows) -> Iterator[str]:
 
 def disagreeing(rows: Rows) -> Iterator[str]:
     """Why a reader who divides two times of the table doesn't get the ratio beside them."""
-    disagreeing = [
-        row.name
-        for row in rows.measured
-        if row.role != "baseline"
-        and any(
-            times_disagree(row.times[metric], rows.baseline.times[metric])
-            for metric in rows.metrics
-            if metric in row.times
-        )
-    ]
-    if disagreeing:
+    labels = names(row.name for row in rows.measured if _disagrees(row, rows))
+    if labels:
         text = _(
             "{labels}: the times divided don't give the ratio, because ratios are taken within "
             "each round, and times over all rounds. They come from different rounds."
@@ -105,17 +102,21 @@ def disagreeing(rows: Rows) -> Iterator[str]:
                 "{labels}: the times divided don't give the ratio, because ratios are taken within "
                 "each process, and times over all processes. They come from different processes."
             )
-        yield text.format(labels=names(disagreeing))
+        yield text.format(labels=labels)
 
 
-def times_disagree(times: Times, baseline: Times) -> bool:
+def _disagrees(row: Row, rows: Rows) -> bool:
     """Does the baseline's time over this one's, as it is printed, lie outside the interval?"""
-    quotient = baseline.seconds / max(times.seconds, stats.SHORTEST)
-    low, high = times.interval
-    return not _rounded(low) <= _rounded(quotient) <= _rounded(high)
+    for metric in rows.comparison.metrics:
+        if times := row.times.get(metric):
+            base = rows.baseline.times[metric].seconds
+            low, high = map(_printed, times.interval)
+            if not low <= _printed(base / max(times.seconds, stats.SHORTEST)) <= high:
+                return True
+    return False
 
 
-def _rounded(ratio: float) -> float:
+def _printed(ratio: float) -> float:
     """To three digits, as ratios are printed."""
     return float(f"{ratio:.3g}")
 
@@ -130,25 +131,6 @@ def slower_in_a_stream(rows: Rows) -> Iterator[str]:
         if row.stream and row.stream.seconds > (1 + AGREE) * row.latency.seconds:
             stream, time = seconds(row.stream.seconds), seconds(row.latency.seconds)
             yield text.format(label=row.name, stream=stream, time=time)
-
-
-def new_memory(rows: Rows) -> Iterator[str]:
-    """Which rows spend more than a tenth of their time on memory that they ask for anew.
-
-    It may be less: what a page costs was measured on memory that no cache holds yet, and where a
-    call reuses its memory, it finds that out of the caches, too.
-    """
-    text = _(
-        "{label}: up to {share} of its time goes into new memory, which each call gets from the "
-        "system ({pages} page faults)."
-    )
-    without_share = _("{label}: each call gets new memory from the system ({pages} page faults).")
-    for row in rows.measured:
-        share, pages = row.page_fault_share or 0.0, count(round(row.page_faults or 0))
-        if share > BELIEVABLE_SHARE:
-            yield without_share.format(label=row.name, pages=pages)
-        elif share > NEW_MEMORY_SHARE:
-            yield text.format(label=row.name, share=percent(share), pages=pages)
 
 
 def notes(rows: Rows) -> Iterator[str]:

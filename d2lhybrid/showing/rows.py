@@ -1,63 +1,27 @@
 """The rows of a comparison: everything that is shown of it, computed once."""
 
-from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Any
 
 from d2lhybrid.measuring.measurement import METRICS, Costs, Measurement
 from d2lhybrid.measuring.measurements import Measurements
 from d2lhybrid.measuring.row import Row, Rows, Times
-from d2lhybrid.measuring.verdict import in_each
 from d2lhybrid.showing.advice import best
 
 
-def rows_of(
-    c: Measurements,
-    *,
-    facts: Mapping[str, Any] = {},
-    warnings: tuple[str, ...] = (),
-    circumstance: str = "",
-    took: float | None = None,
-) -> Rows:
-    """A row for each variant that was measured, and for each that was not run.
-
-    Args:
-        c: what was measured.
-        facts: by label, what was observed of the compiled variants.
-        warnings, circumstance, took: as in ``Rows``.
-    """
-    measured = [_row(c, measurement, facts) for measurement in c.measurements]
+def rows_of(c: Measurements) -> Rows:
+    """A row for each variant that was measured, and for each that was not run."""
+    measured = [_row(c, measurement) for measurement in c.measurements]
     not_run = [
-        Row(label, reason=reason, ended_later=any(label in each for each in c.processes))
+        Row(label, reason=reason, ended_later=label in c.ended_later)
         for label, reason in c.unavailable.items()
     ]
-    compared = [label for label in c if label != c.baseline] or [*c]
-    rows = Rows(
-        (*measured, *not_run),
-        metrics=c.metrics,
-        rounds=c.rounds,
-        disturbed_rounds=c.disturbed_rounds,
-        processes=len(c.processes),
-        disturbed_processes=sum(process.busy for process in c.processes),
-        confidence=min(map(c.confidence, compared)),
-        noise_floor=c.noise_floor,
-        margin=c.margin,
-        busy=c.busy,
-        noisy=c.noisy,
-        stopped=c.stopped,
-        limit_needed=c.limit_needed,
-        seed=c.seed,
-        env=c.env,
-        warnings=warnings,
-        circumstance=circumstance,
-        took=took,
-    )
+    rows = Rows((*measured, *not_run), c)
     recommended = best(rows)
     marked = (replace(row, is_best=True) if row is recommended else row for row in rows)
-    return replace(rows, rows=tuple(marked))
+    return Rows(tuple(marked), c)
 
 
-def _row(c: Measurements, m: Measurement, facts: Mapping[str, Any]) -> Row:
+def _row(c: Measurements, m: Measurement) -> Row:
     is_variant = m.label in c.others
     role = "variant" if is_variant else "reference"
     is_built = is_variant and m.build_seconds is not None
@@ -73,12 +37,9 @@ def _row(c: Measurements, m: Measurement, facts: Mapping[str, Any]) -> Row:
             for metric in METRICS
             if m.times.has(metric) and c[c.baseline].times.has(metric)
         },
-        first_seconds=m.first_seconds,
-        cold_seconds=m.cold_seconds,
         pays_after=c.break_even(m.label) if is_variant else None,
         pays_after_with_build=c.break_even(m.label, with_build=True) if is_built else None,
-        page_fault_share=m.page_fault_share,
-        facts=facts.get(m.label),
+        facts=c.facts.get(m.label),
         **{cost.name: getattr(m, cost.name) for cost in fields(Costs)},
     )
 
@@ -98,10 +59,7 @@ def _times(c: Measurements, m: Measurement, metric: str) -> Times:
         ratio,
         (ends[0], ends[1]),
         verdict,
-        "" if is_busy else in_each(c.log_ratios(m.label, metric)),
         spread,
-        c.range_of_processes(m.label, metric),
-        len(c.log_ratios(m.label)) if c.processes else 0,
         c.differs_between_processes(m.label, metric),
         nearer,
     )

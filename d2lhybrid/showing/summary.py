@@ -8,23 +8,24 @@ from d2lhybrid.measuring.row import Row, Rows
 
 def summary(rows: Rows) -> dict[str, Any]:
     """What the table shows, as plain data for programs that read notebooks."""
+    c = rows.comparison
     return {
         "kind": "comparison",
         "baseline": rows.baseline.label,
-        "metrics": list(rows.metrics),
-        "recommended": next((row.label for row in rows if row.is_best), None),
+        "metrics": list(c.metrics),
+        "recommended": rows.recommended.label if rows.recommended else None,
         "rows": [_row_summary(row, rows) for row in rows.measured],
         "not_run": [row.label for row in rows.not_run],
-        "processor": rows.env.cpu,
-        "cores": rows.env.cores,
-        "busy": rows.busy,
+        "processor": c.env.cpu,
+        "cores": c.env.cores,
+        "busy": c.busy,
         "processes": rows.processes,
-        "date": rows.env.date[:10],
+        "date": c.env.date[:10],
     }
 
 
 def _row_summary(row: Row, rows: Rows) -> dict[str, Any]:
-    is_queued = "throughput" in rows.metrics
+    is_queued = "throughput" in rows.comparison.metrics
     latency, throughput = row.latency, row.times["throughput"]
     low, high = latency.interval
     return {

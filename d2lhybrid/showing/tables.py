@@ -1,13 +1,12 @@
 """The tables of a comparison, of a sweep, and the narrow one of a page: which columns and cells."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
 from d2lhybrid.core.i18n import count, gettext as _, ngettext
 from d2lhybrid.core.table import NEVER, UNKNOWN, Column, Table, percent, seconds, span
 from d2lhybrid.measuring.measurement import METRICS
 from d2lhybrid.measuring.row import Row, Rows, Times
-from d2lhybrid.showing.verdicts import VERDICTS, verdict_in_words
+from d2lhybrid.showing.verdicts import VERDICTS
 
 # Marks in cells, which ``remarks`` explains below the table.
 BEST = "★"
@@ -16,95 +15,95 @@ WHILE_BUSY = "‡"
 COMPILER_RUNS = "§"
 
 
-class TableColumn(NamedTuple):
-    """A column of a comparison's table, and what it shows of a row."""
-
-    column: Column
-    cell: Callable[[Row], str]
+# A column with its cells, one for each row that was measured.
+Filled = tuple[Column, list[str]]
 
 
 def comparison_table(rows: Rows) -> Table:
     """A row a variant: verdict, ratio and time by each metric, then what is paid once."""
-    columns = [TableColumn(Column(_("variant"), left=True), _name_cell)]
-    for metric in rows.metrics:
-        columns += _columns_by(metric, rows)
-    columns += _columns_paid_once(rows)
     measured = rows.measured
-    cells = [[cell(row) for _column, cell in columns] for row in measured]
+    names = [f"{row.name} {BEST}" if row.is_best else row.name for row in measured]
+    filled = [(Column(_("variant"), left=True), names)]
+    for metric in rows.comparison.metrics:
+        filled += _columns_by(metric, rows)
+    filled += _columns_paid_once(rows)
+    columns, cells = zip(*filled, strict=True)
     best = {at for at, row in enumerate(measured) if row.is_best}
-    return Table([column for column, _cell in columns], cells, strong=best)
+    return Table(columns, [*zip(*cells, strict=True)], strong=best)
 
 
-def _name_cell(row: Row) -> str:
-    return f"{row.name} {BEST}" if row.is_best else row.name
+def _columns_by(metric: str, rows: Rows) -> Iterator[Filled]:
+    """Verdict, ratio, its interval and time.
 
-
-def _columns_by(metric: str, rows: Rows) -> Iterator[TableColumn]:
-    """Verdict, ratio, its interval and time; UNKNOWN if a variant has no time by the metric.
-
-    A program of its own, for example, has no events on the accelerator.
+    A variant may have no time by the metric: a program of its own has no events on the accelerator.
     """
-    verdict_head, time_head = _("verdict"), metric_title(metric, rows.metrics)
-    if len(rows.metrics) > 1:
-        verdict_head, time_head = f"{time_head}\n{verdict_head}", _("time")
+    verdict, time = _("verdict"), metric_title(metric, rows.comparison.metrics)
+    if len(rows.comparison.metrics) > 1:
+        verdict, time = f"{time}\n{verdict}", _("time")
+    by_row = [(row, row.times.get(metric)) for row in rows.measured]
+    yield Column(verdict, left=True), [_verdict_cell(row, times) for row, times in by_row]
+    yield Column(_("ratio")), [_ratio_cell(row, times) for row, times in by_row]
+    yield Column(_interval_head(rows)), [_interval_cell(row, times) for row, times in by_row]
+    yield Column(time), [seconds(times.seconds) if times else UNKNOWN for _row, times in by_row]
 
-    def verdict(row: Row) -> str:
-        if metric not in row.times:
-            return ""
-        if row.role == "baseline":
-            return _("baseline")
-        if row.role == "reference":
-            return _("reference")
-        return _verdict_with_sign(row.times[metric], rows)
 
-    def ratio(row: Row) -> str:
-        if metric not in row.times:
-            return UNKNOWN
-        return "1" if row.role == "baseline" else row.times[metric].shown_ratio
+def _verdict_cell(row: Row, times: Times | None) -> str:
+    if times is None:
+        return ""
+    if row.role == "baseline":
+        return _("baseline")
+    if row.role == "reference":
+        return _("reference")
+    verdict = VERDICTS[times.verdict]
+    mark = "" if times.while_busy is None else f" {WHILE_BUSY}"
+    return f"{verdict.sign} {_(verdict.word)}{mark}"
 
-    def interval(row: Row) -> str:
-        if metric not in row.times or row.role == "baseline":
-            return ""
-        return " – ".join(dict.fromkeys(span(*row.times[metric].interval)))
 
-    def time(row: Row) -> str:
-        return seconds(row.times[metric].seconds) if metric in row.times else UNKNOWN
+def _ratio_cell(row: Row, times: Times | None) -> str:
+    if times is None:
+        return UNKNOWN
+    return "1" if row.role == "baseline" else times.shown_ratio
 
+
+def _interval_cell(row: Row, times: Times | None) -> str:
+    if times is None or row.role == "baseline":
+        return ""
+    return " – ".join(dict.fromkeys(span(*times.interval)))
+
+
+def _interval_head(rows: Rows) -> str:
+    """What the intervals are, and in how many processes."""
+    head, where = _("interval"), _("in this process")
+    if rows.has_interval:
+        compared = [row for row in rows.measured if row.role != "baseline"] or rows.measured
+        lowest = min(rows.comparison.confidence(row.label) for row in compared)
+        head = _("{confidence} interval").format(confidence=percent(lowest))
     if rows.processes:
         text = ngettext("in {n} process", "in {n} processes", rows.processes)
         where = text.format(n=rows.processes)
-    else:
-        where = _("in this process")
-    interval_head = _("interval")
-    if rows.has_interval:
-        interval_head = _("{confidence} interval").format(confidence=percent(rows.confidence))
-    interval_head = f"{interval_head}\n{where}"
-    yield TableColumn(Column(verdict_head, left=True), verdict)
-    yield TableColumn(Column(_("ratio")), ratio)
-    yield TableColumn(Column(interval_head), interval)
-    yield TableColumn(Column(time_head), time)
+    return f"{head}\n{where}"
 
 
-def _verdict_with_sign(times: Times, rows: Rows) -> str:
-    sign = VERDICTS[times.shown_verdict].sign
-    mark = "" if times.while_busy is None else f" {WHILE_BUSY}"
-    return f"{sign} {verdict_in_words(times, rows.rounds, rows.processes)}{mark}"
-
-
-def _columns_paid_once(rows: Rows) -> Iterator[TableColumn]:
+def _columns_paid_once(rows: Rows) -> Iterator[Filled]:
     """What is paid once, as far as it says something."""
-    if any(row.build_seconds for row in rows):
-        yield TableColumn(
-            Column(_("build")), lambda row: seconds(row.build_seconds) if row.build_seconds else ""
-        )
+    measured = rows.measured
+    if any(row.build_seconds for row in measured):
+        builds = [seconds(row.build_seconds) if row.build_seconds else "" for row in measured]
+        yield Column(_("build")), builds
     if rows.cold_start_is_felt:
-        yield TableColumn(Column(_("cold start")), _cold_start_cell)
+        yield Column(_("cold start")), [_cold_start_cell(row) for row in measured]
         head = _("pays after")
-        if any(map(_shows_build, rows)):
+        if any(map(_shows_build, measured)):
             # Translators: below "pays after", for the number in parentheses in that column
             with_build = _("(with its build)")
             head = f"{head}\n{with_build}"
-        yield TableColumn(Column(head), _pays_after_cell)
+        yield Column(head), [_pays_after_cell(row) for row in measured]
+
+
+def _cold_start_cell(row: Row) -> str:
+    """Its seconds, and a mark if a fresh process, or one with empty caches, would pay more."""
+    marks = [ON_DISK] * row.disk_cache_hit + [COMPILER_RUNS] * row.lacks_compiler_start
+    return " ".join([seconds(row.cold_seconds), *marks])
 
 
 def _shows_build(row: Row) -> bool:
@@ -118,12 +117,6 @@ def _pays_after_cell(row: Row) -> str:
         return ""
     with_build = f" ({row.calls_to_pay_with_build})" if _shows_build(row) else ""
     return row.calls_to_pay + with_build
-
-
-def _cold_start_cell(row: Row) -> str:
-    """Its seconds, and a mark if a fresh process, or one with empty caches, would pay more."""
-    marks = [ON_DISK] * row.disk_cache_hit + [COMPILER_RUNS] * row.lacks_compiler_start
-    return " ".join([seconds(row.cold_seconds or 0.0), *marks])
 
 
 def sweep_table(sizes: Sequence[float], comparisons: Sequence[Rows]) -> Table:
@@ -157,7 +150,7 @@ def narrow_table(rows: Sequence[Row], metrics: Sequence[str], cold_starts: bool)
     if cold_starts:
         columns.append(Column(_("cold start")))
         for line, row in zip(cells, rows, strict=True):
-            line.append("" if row.cold_seconds is None else seconds(row.cold_seconds))
+            line.append(seconds(row.cold_seconds) if row.cold_seconds else "")
     return Table(columns, cells)
 
 
@@ -168,7 +161,7 @@ def _cell_with_ratio(row: Row | None, metric: str, unknown: str) -> str:
     times = row.times[metric]
     if row.role == "baseline":
         return seconds(times.seconds)
-    return f"{seconds(times.seconds)} ({times.shown_ratio}× {VERDICTS[times.shown_verdict].sign})"
+    return f"{seconds(times.seconds)} ({times.shown_ratio}× {VERDICTS[times.verdict].sign})"
 
 
 def metric_title(metric: str, metrics: Sequence[str]) -> str:
@@ -179,7 +172,7 @@ def metric_title(metric: str, metrics: Sequence[str]) -> str:
 
 def metrics_of(comparisons: Sequence[Rows]) -> list[str]:
     """The metrics that say something of their own in some of them."""
-    return list(dict.fromkeys(metric for rows in comparisons for metric in rows.metrics))
+    return list(dict.fromkeys(metric for rows in comparisons for metric in rows.comparison.metrics))
 
 
 def names_of(comparisons: Sequence[Rows]) -> dict[str, str]:

@@ -1,12 +1,11 @@
 """A result as text and as HTML: what stands above its table, the table, and what stands below."""
 
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 from html import escape
 from typing import NamedTuple
 
-from d2lhybrid.core.i18n import gettext as _, listed, ngettext, noop as N_, number
-from d2lhybrid.core.table import Table, percent, span
+from d2lhybrid.core.i18n import gettext as _, ngettext, noop as N_
+from d2lhybrid.core.table import Table, percent
 from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.provenance import stamp
 from d2lhybrid.measuring.row import Rows
@@ -77,58 +76,44 @@ def _why(rows: Rows) -> list[str]:
 
 def sweep_page(sizes: Sequence[float], comparisons: Sequence[Rows]) -> Page:
     """The table of sizes, and what the signs in it mean."""
-    details = [stamp(comparisons[0].env, comparisons[0].seed)]
-    circumstances = dict.fromkeys(rows.circumstance for rows in comparisons if rows.circumstance)
+    first = comparisons[0].comparison
+    circumstances = dict.fromkeys(rows.comparison.circumstance for rows in comparisons)
     reasons = not_run(row for rows in comparisons for row in rows)
-    table, remarks = sweep_table(sizes, comparisons), [signs(), *circumstances, *reasons]
-    return Page(cautions(comparisons), table, "", [], remarks, details)
+    remarks = [signs(), *filter(None, circumstances), *reasons]
+    details = [stamp(first.env, first.seed)]
+    return Page(cautions(comparisons), sweep_table(sizes, comparisons), "", [], remarks, details)
 
 
 def _details(rows: Rows) -> Iterator[str]:
     """Why it stopped, what the figures rest on, where and when."""
-    yield _(_STOPPED.get(rows.stopped, ""))
-    floor = percent(rows.noise_floor)
+    c = rows.comparison
+    yield _(_STOPPED.get(c.stopped, ""))
+    floor = percent(c.noise_floor)
     if rows.processes:
         text = ngettext(
             "{n} process with {rounds} rounds in all; noise floor {floor}.",
             "{n} processes with {rounds} rounds in all; noise floor {floor}.",
             rows.processes,
         )
-        yield text.format(n=rows.processes, rounds=rows.rounds, floor=floor)
-        if rows.disturbed_processes:
+        yield text.format(n=rows.processes, rounds=c.rounds, floor=floor)
+        disturbed = sum(process.busy for process in c.processes)
+        if disturbed:
             text = _(
                 "Other programs disturbed {n} of these processes. A ratio rests on the others, or, "
                 "if they are fewer than {fewest}, on all."
             )
-            yield text.format(n=rows.disturbed_processes, fewest=stats.FEWEST)
-        yield from _ranges_of_processes(rows)
+            yield text.format(n=disturbed, fewest=stats.FEWEST)
     else:
         text = ngettext(
-            "{n} round; noise floor {floor}.", "{n} rounds; noise floor {floor}.", rows.rounds
+            "{n} round; noise floor {floor}.", "{n} rounds; noise floor {floor}.", c.rounds
         )
-        yield text.format(n=rows.rounds, floor=floor)
+        yield text.format(n=c.rounds, floor=floor)
     are_left_out = not any(row.latency.while_busy for row in rows.variants)
-    if rows.disturbed_rounds and not rows.busy and are_left_out:
+    if c.disturbed_rounds and not c.busy and are_left_out:
         text = ngettext(
             "In {n} of these rounds, other programs held up a variant; that turn doesn't count.",
             "In {n} of these rounds, other programs held up a variant; those turns don't count.",
-            rows.disturbed_rounds,
+            c.disturbed_rounds,
         )
-        yield text.format(n=rows.disturbed_rounds)
-    yield stamp(rows.env, rows.seed)
-
-
-def _ranges_of_processes(rows: Rows) -> Iterator[str]:
-    """Where the ratios of the processes lay, and the next one may lie."""
-    of_rows = [(row.name, row.latency.range_of_processes) for row in rows.variants]
-    ranges = [
-        f"{name} {' – '.join(dict.fromkeys(span(*ends, number)))}" for name, ends in of_rows if ends
-    ]
-    fewest = min((row.latency.processes for row in rows.variants), default=0)
-    if ranges and fewest > 1:
-        text = _(
-            "Lowest and highest ratio of a process: {ranges}. The next process lies between them "
-            "with a probability of {less}/{more}."
-        )
-        chance = Fraction(fewest - 1, fewest + 1)
-        yield text.format(ranges=listed(ranges), less=chance.numerator, more=chance.denominator)
+        yield text.format(n=c.disturbed_rounds)
+    yield stamp(c.env, c.seed)

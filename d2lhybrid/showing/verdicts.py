@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from d2lhybrid.core.i18n import gettext as _, listed, ngettext, noop as N_
-from d2lhybrid.measuring.row import Row, Times
+from d2lhybrid.core.i18n import gettext as _, listed, noop as N_
+from d2lhybrid.measuring.row import Row
 
 
 class Verdict(NamedTuple):
@@ -32,21 +32,6 @@ VERDICTS = {
 def signs() -> str:
     """What the signs of the verdicts mean, in one line."""
     return listed(f"{verdict.sign} {_(verdict.word)}" for verdict in VERDICTS.values())
-
-
-def verdict_in_words(times: Times, rounds: int, processes: int) -> str:
-    """The verdict, or what each of a few rounds or processes says."""
-    if not times.in_each:
-        return _(VERDICTS[times.verdict].word)
-    if processes and times.in_each == "faster":
-        text = ngettext("faster in {n} process", "faster in each of {n} processes", processes)
-    elif processes:
-        text = ngettext("slower in {n} process", "slower in each of {n} processes", processes)
-    elif times.in_each == "faster":
-        text = ngettext("faster in {n} round", "faster in each of {n} rounds", rounds)
-    else:
-        text = ngettext("slower in {n} round", "slower in each of {n} rounds", rounds)
-    return text.format(n=processes or rounds)
 
 
 def not_run(rows: Iterable[Row]) -> Iterator[str]:

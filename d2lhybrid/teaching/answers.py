@@ -1,13 +1,13 @@
 """What was found beside what the reader has guessed: words, numbers or comparisons."""
 
 from collections.abc import Mapping
-from typing import Any, TypeGuard
+from typing import Any
 
 from d2lhybrid.core.i18n import sentences
 from d2lhybrid.showing.cautions import uncertain
 from d2lhybrid.teaching.bars import picture, picture_in_words
 from d2lhybrid.teaching.groups import groups
-from d2lhybrid.teaching.guesses import Plain, in_words
+from d2lhybrid.teaching.guesses import Plain, in_words, kind_of_all, require_guesses
 from d2lhybrid.teaching.sentences import Revealed
 from d2lhybrid.verbs.claims import in_ipython
 from d2lhybrid.verbs.comparison import Comparison
@@ -45,17 +45,13 @@ def reveal(
     compiled           –       1
     You got 0 of 1 right.
     """
-    if _is_plain(actual):
-        print(in_words(actual, guess))
+    answers: Mapping[str, Any] = actual
+    kind = kind_of_all(answers)
+    require_guesses(guess, answers, kind)
+    if kind is Comparison:
+        _reveal_comparisons(answers, guess)
     else:
-        _reveal_comparisons(actual, guess)
-
-
-def _is_plain(actual: Any) -> TypeGuard[Mapping[str, Plain]]:
-    """Whether there are no comparisons to reveal, and something else."""
-    if not isinstance(actual, Mapping) or isinstance(actual, Comparison) or not actual:
-        return False
-    return not any(isinstance(value, Comparison) for value in actual.values())
+        print(in_words(answers, guess))
 
 
 def _reveal_comparisons(results: Any, guess: Mapping[str, Any]) -> None:

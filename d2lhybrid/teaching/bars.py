@@ -34,6 +34,7 @@ def picture(groups: Sequence[Group], comparisons: Sequence[Rows] = ()) -> Any:
     notes = pictures.notes(comparisons)
     height = sum(1 + len(group.rows) + _BETWEEN for group in groups)
     low, high = _ends(groups)
+    title = _("times as fast as {baseline}").format(baseline=_baseline(groups))
     labels: dict[float, str] = {}
     guessed = []
     y = 0.0
@@ -53,7 +54,7 @@ def picture(groups: Sequence[Group], comparisons: Sequence[Rows] = ()) -> Any:
         ax.set_yticks([*labels], [*labels.values()])
         ax.tick_params(axis="y", length=0)
         ax.spines["left"].set_visible(False)
-        ax.set(ylim=(y - _BETWEEN - 0.3, -0.6), xlabel=_title(groups))
+        ax.set(ylim=(y - _BETWEEN - 0.3, -0.6), xlabel=title)
         ticks = _ticks(low, high)
         ax.set_xticks(ticks, map(general, ticks))
         ax.set_xticks([], minor=True)
@@ -65,11 +66,6 @@ def picture(groups: Sequence[Group], comparisons: Sequence[Rows] = ()) -> Any:
         for text, guess in guessed:
             _move_aside(ax, text, guess)
     return plot.described(ax, picture_in_words(groups), notes)
-
-
-def _title(groups: Sequence[Group]) -> str:
-    """What the axis shows."""
-    return _("times as fast as {baseline}").format(baseline=_baseline(groups))
 
 
 def picture_in_words(groups: Sequence[Group]) -> str:
@@ -128,7 +124,7 @@ def _baseline_of(group: Group) -> str:
 
 def _draw_bar(ax: Any, row: Row, y: float) -> Any:
     """The bar and its text, which is returned; pale with a dashed edge if it is undecided."""
-    verdict, ratio = row.latency.shown_verdict, row.latency.ratio
+    verdict, ratio = row.latency.verdict, row.latency.ratio
     colour = VERDICTS[verdict].colour
     style: dict[str, Any] = {"color": colour, "linewidth": 0}
     if verdict == "undecided":
@@ -142,8 +138,8 @@ def _draw_bar(ax: Any, row: Row, y: float) -> Any:
 def _text(row: Row) -> str:
     """Ratio and time, and the verdict unless the side of the bar shows it."""
     times = row.latency
-    word = _(VERDICTS[times.shown_verdict].word)
-    said = "" if times.shown_verdict in _SHOWN_BY_SIDE else f", {word}"
+    word = _(VERDICTS[times.verdict].word)
+    said = "" if times.verdict in _SHOWN_BY_SIDE else f", {word}"
     return f"{times.shown_ratio}× ({seconds(times.seconds)}{said})"
 
 

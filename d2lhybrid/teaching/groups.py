@@ -2,15 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from math import inf
-from numbers import Real
-from typing import Any
 
-from d2lhybrid.core.errors import ArgumentError
-from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.table import NEVER
 from d2lhybrid.measuring.row import Row, Rows
-from d2lhybrid.teaching.guesses import require_guesses
 from d2lhybrid.verbs.comparison import Comparison
 from d2lhybrid.why.rules import reasons as reasons_of
 
@@ -27,7 +21,6 @@ class Group:
     name: str
     baseline: Row
     rows: tuple[Row, ...]
-    rounds: int
     processes: int
     margin: float
     floor: float
@@ -41,50 +34,13 @@ class Group:
 
 
 def groups(results: Mapping[str, Comparison], guess: Mapping[str, float]) -> list[Group]:
-    """The rows of these comparisons, by latency, without references.
-
-    Raises:
-        ArgumentError: `results` is no dict of comparisons by name, or `guess` has a name that
-            `results` has not, or something else than a number above 0.
-    """
-    _require_comparisons(results)
-    require_guesses(guess, results, example=1.5)
-    for name, guessed in guess.items():
-        _require_ratio(name, guessed)
+    """The rows of these comparisons, by latency, without references."""
     return [_group(str(name), c.rows, guess.get(name)) for name, c in results.items()]
-
-
-def _require_comparisons(results: Any) -> None:
-    example = '{"ResNet, batch 1": compare(net, x)}'
-    if not isinstance(results, Mapping) or isinstance(results, Comparison) or not results:
-        message = _(
-            "Expected a dict of comparisons, words or numbers by name, such as {example}. "
-            "Received: {received}."
-        )
-        received = "{}" if results == {} else type(results).__name__
-        raise ArgumentError(message.format(example=example, received=received))
-    for name, result in results.items():
-        if not isinstance(result, Comparison):
-            message = _(
-                "Expected what compare returns, such as {example}. Received: {kind} for {name!r}."
-            )
-            kind = type(result).__name__
-            raise ArgumentError(message.format(example=example, kind=kind, name=name))
-
-
-def _require_ratio(name: str, guessed: Any) -> None:
-    is_number = isinstance(guessed, Real) and not isinstance(guessed, bool)
-    if not is_number or not 0 < guessed < inf:
-        message = _(
-            "Expected a guess above 0, such as 1.5 for 1.5 times as fast. Received: "
-            "{received!r} for {name!r}."
-        )
-        raise ArgumentError(message.format(received=guessed, name=name))
 
 
 def _group(name: str, rows: Rows, guess: float | None) -> Group:
     variants = tuple(_without_early_pay_off(row, rows) for row in rows.variants)
-    circumstances = rows.rounds, rows.processes, rows.margin, rows.noise_floor
+    circumstances = rows.processes, rows.comparison.margin, rows.comparison.noise_floor
     reasons = {reason.label: str(reason) for reason in reasons_of(rows)}
     return Group(name, rows.baseline, variants, *circumstances, guess, reasons)
 

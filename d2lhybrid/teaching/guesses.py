@@ -1,6 +1,7 @@
-"""Words or numbers beside a reader's guesses: a table, and how many guesses are right."""
+"""A reader's guesses: are they such, and how many are right, of words and of numbers?"""
 
 from collections.abc import Mapping
+from math import inf
 from numbers import Integral, Real
 from typing import Any
 
@@ -9,6 +10,7 @@ from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import count, gettext as _, names, number
 from d2lhybrid.core.table import Column, Table
 from d2lhybrid.core.usage import kind_of
+from d2lhybrid.verbs.comparison import Comparison
 
 Plain = str | float  # numbers of NumPy, too
 NEAR = 0.1 + 1e-9  # how far a guess may lie from a measured number, as a fraction of it
@@ -16,25 +18,67 @@ _WRONG = "✗"
 _NO_GUESS = "–"
 
 
-def require_guesses(guess: Any, actual: Mapping[str, Any], example: object) -> None:
-    """Raise ArgumentError unless it is a dict without a name that `actual` lacks."""
+def kind_of_all(actual: Any) -> type:
+    """Of which kind all of these are: Comparison, str, or Real for numbers.
+
+    Raises:
+        ArgumentError: they are no dict of one kind.
+    """
+    kinds, received = set(), kind_of(actual)
+    if isinstance(actual, Mapping) and not isinstance(actual, Comparison):
+        kinds = {_kind(value) for value in actual.values()}
+        shown = (f"{name!r}: {kind_of(value)}" for name, value in actual.items())
+        received = "{" + ", ".join(shown) + "}"
+    kind = kinds.pop() if len(kinds) == 1 else None
+    if kind is None:
+        message = _(
+            "Expected a dict of comparisons, words or numbers by name, such as {example}. "
+            "Received: {received}."
+        )
+        example = '{"ResNet, batch 1": compare(net, x)}'
+        raise ArgumentError(message.format(example=example, received=received))
+    return kind
+
+
+def _kind(value: Any) -> type | None:
+    if isinstance(value, bool):
+        return None
+    return next((kind for kind in (Comparison, str, Real) if isinstance(value, kind)), None)
+
+
+def require_guesses(guess: Any, actual: Mapping[str, Any], kind: type) -> None:
+    """Raise ArgumentError unless it is a dict of guesses of what is of this kind."""
     if not isinstance(guess, Mapping):
         message = _("Expected a dict of guesses, such as {example}. Received: {kind}.")
-        shown = dict.fromkeys([*actual][:1], example)
-        raise ArgumentError(message.format(example=shown, kind=type(guess).__name__))
-    for name in guess:
+        name, value = next(iter(actual.items()))
+        example = {name: 1.5 if kind is Comparison else value}
+        raise ArgumentError(message.format(example=example, kind=type(guess).__name__))
+    for name, guessed in guess.items():
         if name not in actual:
             message = _("Expected guesses for {names}. Received: one for {received!r}.")
             said = message.format(names=names(map(repr, actual)), received=name)
             raise ArgumentError(said + write_nearest(name, [*actual]))
+        _require_guess(name, guessed, kind)
+
+
+def _require_guess(name: str, guessed: Any, kind: type) -> None:
+    if kind is Comparison:
+        is_fit = _kind(guessed) is Real and 0 < guessed < inf
+        message = _(
+            "Expected a guess above 0, such as 1.5 for 1.5 times as fast. Received: "
+            "{received!r} for {name!r}."
+        )
+    else:
+        is_fit = _kind(guessed) is kind
+        message = _("Expected a number as the guess for {name!r}. Received: {received!r}.")
+        if kind is str:
+            message = _("Expected a word as the guess for {name!r}. Received: {received!r}.")
+    if not is_fit:
+        raise ArgumentError(message.format(name=name, received=guessed))
 
 
 def in_words(actual: Mapping[str, Plain], guess: Mapping[str, Plain]) -> str:
     """A row for each name, with a mark where the guess is wrong, and how many are right.
-
-    Raises:
-        ArgumentError: `actual` holds something else than words alone or numbers alone, or `guess`
-            something of the other kind or a name that `actual` has not.
 
     >>> print(in_words({"exp": "dropped", "tanh": "fused"}, {"exp": "dropped", "tanh": "kept"}))
           your guess  actual
@@ -42,10 +86,6 @@ def in_words(actual: Mapping[str, Plain], guess: Mapping[str, Plain]) -> str:
     tanh  kept        fused    ✗
     You got 1 of 2 right.
     """
-    of_words = _are_words(actual)
-    require_guesses(guess, actual, next(iter(actual.values())))
-    for name, guessed in guess.items():
-        _require_same_kind(name, guessed, of_words)
     right = {name for name, guessed in guess.items() if _is_right(guessed, actual[name])}
     rows = [
         [
@@ -56,39 +96,11 @@ def in_words(actual: Mapping[str, Plain], guess: Mapping[str, Plain]) -> str:
         ]
         for name, value in actual.items()
     ]
+    of_words = isinstance(next(iter(actual.values())), str)
     heads = _("your guess"), _("actual")
     columns = [Column(left=True), *(Column(head, left=of_words) for head in heads), Column()]
     score = _("You got {right} of {guesses} right.").format(right=len(right), guesses=len(guess))
     return "\n".join([str(Table(columns, rows)), *([score] if guess else [])])
-
-
-def _are_words(actual: Mapping[str, Any]) -> bool:
-    """Whether they are words; else they are numbers."""
-    for name, value in actual.items():
-        if not isinstance(value, str) and not _is_number(value):
-            message = _(
-                "Expected comparisons, words or numbers. Received: {received} for {name!r}."
-            )
-            raise ArgumentError(message.format(received=kind_of(value), name=name))
-    words = [value for value in actual.values() if isinstance(value, str)]
-    numbers = [value for value in actual.values() if not isinstance(value, str)]
-    if words and numbers:
-        message = _("Expected words alone or numbers alone. Received: {word!r} and {number!r}.")
-        raise ArgumentError(message.format(word=words[0], number=numbers[0]))
-    return bool(words)
-
-
-def _require_same_kind(name: str, guessed: Any, of_words: bool) -> None:
-    if of_words and not isinstance(guessed, str):
-        message = _("Expected a word as the guess for {name!r}. Received: {received!r}.")
-        raise ArgumentError(message.format(name=name, received=guessed))
-    if not of_words and not _is_number(guessed):
-        message = _("Expected a number as the guess for {name!r}. Received: {received!r}.")
-        raise ArgumentError(message.format(name=name, received=guessed))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _is_right(guessed: Any, value: Any) -> bool:

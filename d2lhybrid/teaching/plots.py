@@ -35,7 +35,7 @@ def plot_roofline(
     bandwidth: float,
     top: float,
     *,
-    reused: float | None = None,
+    reused: float,
 ) -> Any:
     """Draw what programs reach below the two limits of a machine; returns the axes.
 
@@ -48,22 +48,20 @@ def plot_roofline(
         top: FLOP/s, its flat part.
         reused: bytes per second of a copy into memory that is already there, a second slope.
 
-    >>> plot_roofline({"chain": ((0.1, 5e8), (0.6, 2e9))}, 2e10, 1e11).get_xlabel()
+    >>> steps = {"chain": ((0.1, 5e8), (0.6, 2e9))}
+    >>> plot_roofline(steps, 2e10, 1e11, reused=4e10).get_xlabel()
     'FLOP/byte'
     """
     xs, ys = zip(*(point for pair in steps.values() for point in pair), strict=True)
-    slopes = {_("new memory"): bandwidth}
-    if reused:
-        slopes[_("reused memory")] = reused
+    slopes = {_("new memory"): bandwidth, _("reused memory"): reused}
     bends = {label: top / slope for label, slope in slopes.items()}
     left, right = min(*xs, *bends.values()) / 2, max(*xs, *bends.values()) * 2
     with drawing(4.4) as ax:
         ax.set(xscale="log", yscale="log", xlabel="FLOP/byte", ylabel="FLOP/s")
         ax.set(xlim=(left, right), ylim=(min(ys) / 2, 2 * max(*ys, top)))
-        for (label, slope), dashes in zip(slopes.items(), ("-", "--"), strict=False):
+        for (label, slope), dashes in zip(slopes.items(), ("-", "--"), strict=True):
             ends = [left, bends[label], right], [left * slope, top, top]
-            named = label if reused else None
-            ax.plot(*ends, color=GREY, linewidth=1, linestyle=dashes, label=named)
+            ax.plot(*ends, color=GREY, linewidth=1, linestyle=dashes, label=label)
         for at, (label, (before, after)) in enumerate(steps.items()):
             style = {"linestyle": "none", **look(at)}
             ax.plot(*before, markerfacecolor="none", markersize=10, **style)  # around the other
@@ -76,12 +74,13 @@ def plot_roofline(
     for label, pair in steps.items():
         first, last = (f"{general(x)} FLOP/byte, {general(y)} FLOP/s" for x, y in pair)
         shown.append(between.format(label=label, first=first, last=last))
-    in_words = _("Plot of FLOP/s by FLOP/byte, below the limits {slope} and {top}: {rows}.")
-    if reused:
-        in_words = _(
-            "Plot of FLOP/s by FLOP/byte, below the limits {slope} (new memory), {reused} (reused "
-            "memory) and {top}: {rows}."
-        )
-    limits = {"slope": f"{general(bandwidth)} B/s", "top": f"{general(top)} FLOP/s"}
-    limits["reused"] = f"{general(reused or bandwidth)} B/s"
-    return described(ax, in_words.format(rows=listed(shown), **limits))
+    in_words = _(
+        "Plot of FLOP/s by FLOP/byte, below the limits {slope} (new memory), {reused} (reused "
+        "memory) and {top}: {rows}."
+    ).format(
+        slope=f"{general(bandwidth)} B/s",
+        reused=f"{general(reused)} B/s",
+        top=f"{general(top)} FLOP/s",
+        rows=listed(shown),
+    )
+    return described(ax, in_words)

@@ -11,7 +11,7 @@ from d2lhybrid.measuring.row import Row, Rows
 from d2lhybrid.showing.cautions import warnings
 from d2lhybrid.showing.summary import summary
 from d2lhybrid.showing.text import Page, comparison_page, folded, lines
-from d2lhybrid.showing.verdicts import not_run, verdict_in_words
+from d2lhybrid.showing.verdicts import not_run
 from d2lhybrid.teaching.groups import Group
 from d2lhybrid.verbs.comparison import MIME
 
@@ -47,7 +47,7 @@ class Revealed:
     def _repr_mimebundle_(self, **_options: Any) -> dict[str, Any]:
         named = zip(self.groups, self.comparisons, strict=True)
         summaries = {group.name: summary(rows) for group, rows in named}
-        busy = any(rows.busy for rows in self.comparisons)
+        busy = any(rows.comparison.busy for rows in self.comparisons)
         return {MIME: {"kind": "reveal", "comparisons": summaries, "busy": busy}}
 
 
@@ -70,7 +70,6 @@ def _sentence(group: Group, row: Row) -> str:
         name=group.name,
         label=row.name,
         baseline=group.baseline.label,
-        verdict=verdict_in_words(times, group.rounds, group.processes),
         ratio=times.shown_ratio,
         times=times.shown_inverse,
         low=number(low),
@@ -104,8 +103,6 @@ def _template(row: Row, processes: int) -> str:
             "{name}: {label} takes the same time as {baseline} to within {margin} ({time} and "
             "{base})."
         )
-    if times.in_each:
-        return _("{name}: {label} against {baseline}: {verdict} ({time} instead of {base}).")
     if row.is_busy:
         return _(
             "{name}: it is undecided whether {label} is faster than {baseline}, because other "

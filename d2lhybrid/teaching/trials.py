@@ -24,11 +24,6 @@ DIGITS = 4  # after the point, of a result
 class Raised(str):
     """What stands in place of a result: the type of an error and the first line of its message."""
 
-    @property
-    def kind(self) -> str:
-        """The type alone."""
-        return self.partition(":")[0]
-
 
 def outcome(function: Function, *inputs: Any) -> Any:
     """Call a function; return its result as rounded Python numbers, or what it raised as text.
@@ -79,7 +74,7 @@ class Tried:
         """The word for it in the table."""
         first, second = self.graphs
         if isinstance(self.result, Raised):
-            return self.result.kind
+            return self.result.partition(":")[0]
         if not self.same(expected):
             return _("different numbers") if as_good else _("wrong result")
         if first > 1:
@@ -130,9 +125,6 @@ class Trials:
         reset: called before each way, and before the eager calls.
         graphs: how many graphs a compiled function has so far.
 
-    Raises:
-        ArgumentError: a call has not two inputs, or its replacement comes before any situation.
-
     >>> import operator
     >>> trials = Trials({"frozen": lambda f, example: lambda x: f(example)}, inputs=(1, 2))
     >>> trials(operator.neg, "a changed input")
@@ -174,15 +166,10 @@ class Trials:
             as_good: different numbers are right as well, rounded or drawn differently: those of a
                 way in a situation, and the eager ones of a replacement.
         """
-        given = inputs or self.inputs
-        if len(given) != 2:
-            text = _("Expected two inputs: an example and another. Received: {received}.")
-            raise errors.ArgumentError(text.format(received=len(given)))
-        if instead and not (of in self.situations or (self.situations and not of)):
-            text = _("Expected a situation before what to write instead. Received: {situation!r}.")
-            raise errors.ArgumentError(text.format(situation=of))
-        expected = self._try(lambda f, _: self.eager(f), function, *given, count=False).result
-        tried = {name: self._try(way, function, *given) for name, way in self.ways.items()}
+        example, other = inputs or self.inputs
+        eager = self._try(lambda f, _: self.eager(f), function, example, other, count=False)
+        expected = eager.result
+        tried = {name: self._try(way, function, example, other) for name, way in self.ways.items()}
         self._show(instead or of, expected, tried)
         if instead:
             row = self.situations[of or list(self.situations)[-1]]

@@ -1,8 +1,9 @@
-"""What a reader calls, a file a family, and what a reader holds afterwards.
+"""What a reader calls, a file a verb, and what a reader holds afterwards.
 
-``comparing`` has ``compare`` and ``measure``: it checks their ``options``, finds the ways to run a
-model (``variants``) or to train it (``training``), and runs an ``experiment``. What comes of that
-is a ``comparison``, of which ``claims`` can be made; ``sweeping`` makes one for each size.
-``explaining`` has ``explain`` and ``graph``, ``diagnosis`` the doctor, and ``source_file`` reads
-what the command line compares. Saving and loading are in ``artifacts``.
+``compare`` checks its ``options``, finds the ``variants`` of a model, those of ``inference`` or of
+``training``, and runs an ``experiment``. What comes of that is a ``comparison``, of which
+``claims`` can be made; ``sweep`` makes one for each size, and ``measure`` times one callable.
+``callables`` has what is compared; ``source_file`` reads it where a file is named, as in a shell.
+``explaining`` has ``explain`` and ``graph``, and ``doctor`` what works here. Saving and loading
+are in ``artifacts``.
 """

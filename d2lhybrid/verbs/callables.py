@@ -1,6 +1,7 @@
 """The callables that ``compare`` compares, by label, of whatever it was given."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from d2lhybrid.backends.variant import variant_of
@@ -8,10 +9,30 @@ from d2lhybrid.core.arguments import Args, Call, Kwargs
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.usage import described
-from d2lhybrid.verbs.source_file import SourceFile
-from d2lhybrid.verbs.variants import Variants, variants
+from d2lhybrid.verbs.inference import variants
+from d2lhybrid.verbs.variants import Variants
 
 Callables = tuple[Mapping[str, Callable[..., Any] | Call], Args, Kwargs]
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """What a file has to compare. A fresh process makes it for itself, because it gets only this.
+
+    `file` is ``FILE.py:example``, as for ``source_file.example_in``, or a file whose `functions`
+    are compared.
+    """
+
+    file: str
+    functions: tuple[str, ...] = ()
+
+    def compared(self) -> Mapping[str, Callable[..., Any]] | Call:
+        """The functions by their names, or what the example returns."""
+        from d2lhybrid.verbs.source_file import example_in, functions_in
+
+        if self.functions:
+            return functions_in(self.file, self.functions)
+        return example_in(self.file)
 
 
 def callables_of(what: Any, args: Args = ()) -> Callables:
@@ -22,13 +43,10 @@ def callables_of(what: Any, args: Args = ()) -> Callables:
             as ``SourceFile`` describes it.
         Otherwise what ``variants`` raises.
     """
-    options: Mapping[str, Any] = {}
-    if isinstance(what, SourceFile):
-        what, options = what.compared(), what.of_variants
-    called = Call.of(what, args)
+    called = Call.of(what.compared() if isinstance(what, SourceFile) else what, args)
     functions = called.function
     if not isinstance(functions, Mapping):
-        functions = variants(called, **options)
+        functions = variants(called)
     elif not isinstance(functions, Variants) or called.args or called.kwargs:
         # Arguments beside variants take the place of those that they hold, because the notebooks
         # still write ``compare(variants(net, x), x)``. This goes when they do.

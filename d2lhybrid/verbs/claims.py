@@ -1,6 +1,5 @@
 """Claims: a line if what a text says of a comparison holds, an error if it is contradicted."""
 
-import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,11 +10,8 @@ from d2lhybrid.core.i18n import sentences
 from d2lhybrid.measuring.claim import Claim
 from d2lhybrid.measuring.measurements import Measurements
 from d2lhybrid.measuring.provenance import stamp
+from d2lhybrid.measuring.stats import FEWEST
 from d2lhybrid.showing.claims import contradicted, expected, held, needed_more, undecided
-
-# How many times as many rounds, or processes, a claim that is undecided may get.
-MORE_ROUNDS = 30.0
-MORE_PROCESSES = 3.0
 
 # Of what a claim shows. It depends on the machine, so tests leave it out: that the claim is
 # undecided, or that it holds.
@@ -56,6 +52,8 @@ class Judgements(tuple[Judgement[C], ...]):
 def judge(c: C, claim: Claim, measure_on: MeasureOn[C] | None) -> Judgement[C]:
     """Show a line if it holds, raise if it is contradicted; otherwise measure on, and say so.
 
+    While other programs hold it up, nothing more is measured, because that is held up as well.
+
     Args:
         c: what was measured.
         claim: what is said of it.
@@ -67,14 +65,14 @@ def judge(c: C, claim: Claim, measure_on: MeasureOn[C] | None) -> Judgement[C]:
         ArgumentError, UnknownLabelError: there is no such metric or variant.
     """
 
-    def is_decided(comparison: C) -> bool:
-        narrower = MORE_PROCESSES if comparison.processes else MORE_ROUNDS
-        is_open = claim.judged(comparison) == "undecided"
-        return not (is_open and claim.has_chance(comparison, math.sqrt(narrower)))
+    def is_over(comparison: C) -> bool:
+        has_enough = (len(comparison.processes) or comparison.rounds) >= FEWEST
+        is_busy = has_enough and comparison.is_busy(claim.label, claim.against)
+        return is_busy or claim.judged(comparison) != "undecided"
 
     before = c
-    if measure_on is not None and not is_decided(c):
-        c = measure_on(is_decided)
+    if measure_on is not None and not is_over(c):
+        c = measure_on(is_over)
     outcome = claim.judged(c)
     if outcome == "contradicted":
         message = sentences(expected(claim, c), contradicted(claim, c))

@@ -10,9 +10,8 @@ import msgspec
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.usage import written_as
 from d2lhybrid.measuring.measurements import Measurements
-from d2lhybrid.measuring.result import Result, Seconds
+from d2lhybrid.measuring.result import Result
 from d2lhybrid.measuring.row import Rows
-from d2lhybrid.showing.advice import advice
 from d2lhybrid.showing.rows import rows_of
 from d2lhybrid.showing.text import comparison_page
 
@@ -55,23 +54,19 @@ class Comparison(Result, Measurements):
 
     Sample i of every measurement is from round i, and so is sample i of `baseline_repeat`, the
     baseline's second turn in that round, which gives the noise floor. `unavailable` says why a
-    variant was not measured. `references` are programs to compare with, not to choose from,
-    `deprecated` the variants that their makers have deprecated, and `other_runtimes` those that run
-    in a package other than the framework. `stopped` is 'clear', 'limit' or
-    'interrupted'; `limit_needed` is the time limit, in seconds, that six rounds would have needed,
-    or None if there are six.
+    variant was not measured, and `ended_later` which of those had run before. `references` are
+    programs to compare with, not to choose from, `deprecated` the variants that their makers have
+    deprecated, and `other_runtimes` those that run in a package other than the framework. `stopped`
+    is 'clear', 'limit' or 'interrupted'; `limit_needed` is the time limit, in seconds, that six
+    rounds would have needed, or None if there are six.
 
     `processes` are the comparisons of the fresh processes, if any were asked for. Then sample i of
     every measurement is the median of process i, one-time costs are those of the first, and a
     ratio has one value per process: the median over its rounds.
 
-    `facts` holds, by label, what was observed of the compiled variants.
-
-    `warnings` are sentences about calls that answer another question, such as those of a model in
-    training mode.
-
-    `circumstance` is a sentence on how it was measured, if that isn't as usual, such as with one
-    thread. `took` are the seconds of all of it, with building, first calls and warm-up.
+    `facts` holds, by label, what was observed of the compiled variants. `warnings` are sentences
+    about calls that answer another question, such as those of a model in training mode, and
+    `circumstance` is one on how it was measured, if that isn't as usual.
 
     `experiment` can take more rounds for an undecided claim, and keeps the callables and their
     arguments for that. It isn't part of the data: equality, JSON, copies and pickles leave it out.
@@ -86,11 +81,6 @@ class Comparison(Result, Measurements):
     """
 
     processes: "tuple[Comparison, ...]" = ()
-    # Facts by label; their type loads with the first.
-    facts: dict[str, Any] = field(default_factory=dict, hash=False)
-    warnings: tuple[str, ...] = ()
-    circumstance: str = ""
-    took: Seconds | None = field(default=None, compare=False)
     experiment: MeasuresOn | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -133,21 +123,10 @@ class Comparison(Result, Measurements):
         """
         return replace(self, experiment=None)
 
-    @property
-    def advice(self) -> str:
-        """What to use, by the rules in ``d2lhybrid.showing.advice``."""
-        return advice(self.rows)
-
     @cached_property
     def rows(self) -> Rows:
         """Everything that is shown: a row for each variant, and for each that was not run."""
-        return rows_of(
-            self,
-            facts=self.facts,
-            warnings=self.warnings,
-            circumstance=self.circumstance,
-            took=self.took,
-        )
+        return rows_of(self)
 
     @written_as(*CLAIMS, check=misclaimed)
     def claim(
@@ -167,9 +146,8 @@ class Comparison(Result, Measurements):
         or in up to three times as many processes. The line then says how many rounds or processes
         it took, because this comparison stays as it is, or that the claim is still undecided, and
         why. A terminal says meanwhile that it measures, unless the comparison had
-        ``progress=False``. If more of them could not decide it, the line says so at once. If other
-        programs held a variant up, nothing contradicts a claim, and the line says so at once,
-        unless there are fewer than 20 rounds, or than six processes.
+        ``progress=False``. If other programs held a variant up, nothing contradicts a claim, and
+        the line says so at once, unless there are fewer than six rounds or processes.
 
         Args:
             label: the variant.
@@ -256,11 +234,8 @@ class Comparison(Result, Measurements):
     def to_frame(self) -> Any:
         """A pandas data frame with a row per variant; raises MissingPackageError without pandas.
 
-        Times are in seconds per call, and ratios above 1 are faster. `pays_after` is also missing
-        if a cold start never pays off, and `pays_after_with_build` if nothing was
-        built ahead of time. `compilations_per_call` counts the calls after the first.
-        `facts` is a dict of what was counted of a compiled variant, `cause` the kind of a decisive
-        cause, and `before_seconds` what a call spends before compiled code begins.
+        Times are in seconds per call, and ratios above 1 are faster. The columns are the fields of
+        a row in ``summary``, which docs/results-schema.md describes.
         """
         from d2lhybrid.core.toolchain import require
 
@@ -269,7 +244,7 @@ class Comparison(Result, Measurements):
         return frame
 
     def summary(self) -> dict[str, Any]:
-        """What the table shows, as plain data for programs that read notebooks."""
+        """What the table shows, as plain data (docs/results-schema.md)."""
         from d2lhybrid.showing.summary import summary
 
         return summary(self.rows)

@@ -25,8 +25,8 @@ from d2lhybrid.core.progress import show_status
 from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.cold_start import TimerFunction
 from d2lhybrid.measuring.measurement import Measurement
-from d2lhybrid.measuring.provenance import environment, load
-from d2lhybrid.measuring.rounds import OnTurn, Rounds, StoppingRule
+from d2lhybrid.measuring.provenance import environment
+from d2lhybrid.measuring.rounds import OnTurn, Rounds
 from d2lhybrid.measuring.row import Rows
 from d2lhybrid.measuring.sampler import Sampler
 from d2lhybrid.measuring.warnings import warnings
@@ -37,8 +37,7 @@ if TYPE_CHECKING:  # it loads when a question is asked
 
 WIDTH = 1.1  # a ratio's interval is clear enough to stop when its ends are closer than this
 NARROW = 1.02  # the ends of an interval that is within 1% of its middle
-MOST_SAMPLES = 100_000
-EARLIEST = 20  # rounds, before it is asked whether they are clear
+MOST_SAMPLES = 100_000  # of a callable that is alone
 # How long an undecided claim is measured on, by the time limit of the comparison:
 CLAIM_LIMITS = 3.0  # for so many limits
 CLAIM_LEAST_SECONDS = 20.0  # or for so many seconds, if that is longer
@@ -68,12 +67,12 @@ class Experiment:
     build_timeout: float | None = None
     timer: TimerFunction = perf_counter
     progress: bool | None = None
+    # A folder in which each label's first call keeps its programs apart; None: they keep theirs.
+    cold_caches: Path | None = None
+    on_turn: OnTurn | None = None
     rounds: Rounds = field(init=False)
     stopped: str = field(default="limit", init=False)  # why no more rounds were taken
     circumstance: str = field(default="", init=False)  # a sentence for the result
-    # A folder in which each label's first call keeps its programs apart; None: they keep theirs.
-    cold_caches: Path | None = field(default=None, init=False)
-    on_turn: OnTurn | None = field(default=None, init=False)
     facts: "dict[str, Facts]" = field(default_factory=dict, init=False)  # that were asked so far
 
     @cached_property
@@ -84,8 +83,7 @@ class Experiment:
     def run(self) -> Comparison:
         """Call each once, warm up, and take rounds until every verdict is clear or time is up."""
         self._prepare()
-        rule = StoppingRule(self.time_limit, self._is_clear, EARLIEST)
-        self.stopped = self.rounds.run(rule, self.progress)
+        self.stopped = self.rounds.run(lambda: is_clear(self.comparison()), self.time_limit)
         return self.comparison()
 
     def run_for_estimates(self) -> Comparison:
@@ -94,15 +92,15 @@ class Experiment:
         The verdicts are those of all processes, so none has to be clear here.
         """
         self._prepare()
-        rule = StoppingRule(self.time_limit, self._is_precise, EARLIEST)
-        self.stopped = self.rounds.run(rule, self.progress)
+        self.stopped = self.rounds.run(lambda: is_precise(self.comparison()), self.time_limit)
         return self.comparison()
 
     def run_alone(self) -> Measurement:
         """The same for the baseline without any other: until its median is known to within 1%."""
         self._prepare(is_alone=True)
-        rule = StoppingRule(self.time_limit, self._is_narrow, EARLIEST, MOST_SAMPLES)
-        self.stopped = self.rounds.run(rule, self.progress)
+        self.stopped = self.rounds.run(
+            lambda: is_narrow(self.measurement(self.baseline)), self.time_limit, most=MOST_SAMPLES
+        )
         return self.measurement(self.baseline)
 
     def measure_on(self, decided: Callable[[Comparison], bool], /) -> Comparison:
@@ -110,15 +108,14 @@ class Experiment:
 
         Returns the comparison of all rounds so far. An interrupt ends it with those.
         """
-        self._note_load()
-        if not decided(self.comparison()):
-            longest = claim_seconds(self.time_limit)
-            earliest = stats.FEW.start  # a single question may be clear soon
-            rule = StoppingRule(longest, lambda: decided(self.comparison()), earliest)
-            message = N_("the claim is undecided: measuring for up to {seconds} s more")
-            seconds = general(longest)
-            with running(self.functions), show_status(message, self.progress, seconds=seconds):
-                self.stopped = self.rounds.run(rule, self.progress)
+        longest = claim_seconds(self.time_limit)
+        earliest = stats.FEW.start  # a single question may be clear soon
+        message = N_("the claim is undecided: measuring for up to {seconds} s more")
+        with (
+            running(self.functions),
+            show_status(message, self.progress, seconds=general(longest)),
+        ):
+            self.stopped = self.rounds.run(lambda: decided(self.comparison()), longest, earliest)
         return self.comparison()
 
     def comparison(self) -> Comparison:
@@ -129,16 +126,15 @@ class Experiment:
             baseline=self.baseline,
             baseline_repeat=rounds.baseline_repeat.samples(rounds.is_async),
             unavailable=dict(rounds.unavailable),
-            references=tuple(label for label in self.references if label in rounds.samplers),
-            deprecated=tuple(label for label in self.deprecated if label in rounds.samplers),
-            other_runtimes=tuple(
-                label for label in self.other_runtimes if label in rounds.samplers
-            ),
+            references=self.references,
+            deprecated=self.deprecated,
+            other_runtimes=self.other_runtimes,
             checked=self.check,
             seed=self.seed,
             stopped=self.stopped,
             margin=self.margin,
             limit_needed=rounds.limit_needed,
+            ended_later=(*rounds.ended_later,),
             facts=dict(self.facts),
             warnings=self.warnings,
             circumstance=self.circumstance,
@@ -147,7 +143,7 @@ class Experiment:
 
     def ask(self, rows: Rows, /) -> "dict[str, Facts]":
         """What is observed of its compiled variants; it is asked once, and kept."""
-        if self.facts or not hasattr(self, "rounds"):
+        if self.facts:
             return dict(self.facts)
         samplers = self.rounds.samplers.values()
         if any(map(Sampler.is_compiled, samplers)) or any(map(Sampler.is_passed_by, samplers)):
@@ -168,12 +164,19 @@ class Experiment:
             for label, function in self.functions.items()
         }
         draw = np.random.default_rng(self.seed)
-        self.rounds = Rounds(samplers, self.baseline, environment(), draw, is_alone)
-        self.rounds.on_turn = self.on_turn
-        self.rounds.unavailable |= self.unavailable
+        self.rounds = Rounds(
+            samplers,
+            self.baseline,
+            environment(),
+            draw,
+            is_alone,
+            unavailable={**self.unavailable},
+            on_turn=self.on_turn,
+            progress=self.progress,
+        )
         self._start_compilers()
         self._call_each_once()
-        self.rounds.prepare(self.time_limit, EARLIEST)
+        self.rounds.prepare(self.time_limit)
 
     def _start_compilers(self) -> None:
         """Start what each needs before any is called, so that each is billed for the same start."""
@@ -181,7 +184,8 @@ class Experiment:
             for framework in loaded():
                 name, took = framework.compiler.start(sampler.target.function)
                 if name:
-                    sampler.compiler, sampler.compiler_seconds = name, took
+                    costs = replace(sampler.costs, compiler=name, compiler_seconds=took)
+                    sampler.costs = costs
 
     def _separate_disk_caches(self, label: str, function: Callable[..., Any]) -> None:
         """Let no compiler find what it has compiled for another callable, but for this one."""
@@ -213,55 +217,38 @@ class Experiment:
             with show_status(N_("building {label}"), self.progress, label=sampler.label):
                 self._separate_disk_caches(sampler.label, sampler.target.function)
                 output = sampler.call_first(self.build_timeout)
-            if self.check is False:
-                return
-            from d2lhybrid.core.compare_outputs import incomparable, require_same
-
-            if sampler.random:  # a compiler draws other numbers, so equal losses prove nothing
-                if sampler.label != self.baseline:
-                    text = _("losses not compared, because of random layers: {layers}")
-                    sampler.notes.append(text.format(layers=names(sampler.random)))
-                return
-            answer = copy_outputs(output)
-            if left_out := ", ".join(incomparable(answer)):
-                sampler.notes.append(_("not compared: {outputs}").format(outputs=left_out))
-            if sampler.label == self.baseline:  # its second answer is held against the first
-                expected.update(answer)
-                with sampler.count_compilations():
-                    output = sampler.call(1)
-                answer = copy_outputs(output)
-            tolerance = None if self.check is True else self.check
-            inference = next((one.inference for one in sampler.waits_for), INFERENCE)
-            require_same(sampler.label, self.baseline, answer, expected, tolerance, inference)
+            if self.check is not False:
+                self._check(sampler, output, expected)
 
         samplers = self.rounds.samplers
         others = [sampler for label, sampler in samplers.items() if label != self.baseline]
         self.rounds.each([samplers[self.baseline], *others], call_once)
 
-    def _is_clear(self) -> bool:
-        return is_clear(self.comparison())
+    def _check(self, sampler: Sampler, output: Any, expected: dict[str, Any]) -> None:
+        """Hold an answer against that of the baseline, which comes first and becomes `expected`.
 
-    def _is_precise(self) -> bool:
-        """Is every ratio known to within 1%?"""
-        comparison = self.comparison()
-        return not any(map(comparison.is_busy, comparison)) and all(
-            high <= NARROW * low
-            for label in comparison
-            for metric in ("latency", "throughput")
-            for _estimate, low, high in [comparison.ratio(label, metric)]
-        )
+        Raises:
+            DifferentAnswerError: it is another one.
+        """
+        from d2lhybrid.core.compare_outputs import incomparable, require_same
 
-    def _is_narrow(self) -> bool:
-        """Is the median known to within 1% by latency and throughput?"""
-        measured = self.measurement(self.baseline)
-        intervals = [measured.interval(metric) for metric in ("latency", "throughput")]
-        return all(0 < high < NARROW * low for low, high in intervals)
-
-    def _note_load(self) -> None:
-        """Record the load of the machine if it is higher than it was."""
-        now = load() or 0.0
-        if now > (self.rounds.env.load or 0.0):
-            self.rounds.env = replace(self.rounds.env, load=now)
+        is_baseline = sampler.label == self.baseline
+        if sampler.random:  # a compiler draws other numbers, so equal losses prove nothing
+            if not is_baseline:
+                text = _("losses not compared, because of random layers: {layers}")
+                sampler.notes.append(text.format(layers=names(sampler.random)))
+            return
+        answer = copy_outputs(output)
+        if left_out := ", ".join(incomparable(answer)):
+            sampler.notes.append(_("not compared: {outputs}").format(outputs=left_out))
+        if is_baseline:  # its second answer is held against the first
+            expected.update(answer)
+            with sampler.count_compilations():
+                output = sampler.call(1)
+            answer = copy_outputs(output)
+        tolerance = None if self.check is True else self.check
+        inference = next((one.inference for one in sampler.waits_for), INFERENCE)
+        require_same(sampler.label, self.baseline, answer, expected, tolerance, inference)
 
 
 def claim_seconds(limit: float) -> float:
@@ -275,9 +262,30 @@ def is_clear(comparison: Comparison) -> bool:
 
     The interval of the baseline, against its own second turn, has to be as narrow.
     """
-    for metric in ("latency", "throughput"):
-        for label in comparison:
-            _estimate, low, high = comparison.ratio(label, metric)
-            if high > WIDTH * low or comparison.verdict(label, metric) == "undecided":
-                return False
-    return True
+    return _are_ratios_within(WIDTH, comparison) and not any(
+        comparison.verdict(label, metric) == "undecided"
+        for label in comparison
+        for metric in ("latency", "throughput")
+    )
+
+
+def is_precise(comparison: Comparison) -> bool:
+    """Is every ratio known to within 1%?"""
+    is_busy = any(map(comparison.is_busy, comparison))
+    return not is_busy and _are_ratios_within(NARROW, comparison)
+
+
+def is_narrow(measured: Measurement) -> bool:
+    """Is the median known to within 1% by latency and throughput?"""
+    intervals = [measured.interval(metric) for metric in ("latency", "throughput")]
+    return all(0 < high < NARROW * low for low, high in intervals)
+
+
+def _are_ratios_within(width: float, comparison: Comparison) -> bool:
+    """Are the ends of the interval of every ratio closer than this factor?"""
+    ratios = [
+        comparison.ratio(label, metric)
+        for label in comparison
+        for metric in ("latency", "throughput")
+    ]
+    return all(high <= width * low for _estimate, low, high in ratios)

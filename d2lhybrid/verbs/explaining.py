@@ -1,19 +1,17 @@
 """What does the compiler make of this model? The same question for every framework."""
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from d2lhybrid.backends.base import Framework
-from d2lhybrid.backends.failures import quiet
 from d2lhybrid.backends.owners import framework_of_call, unknown_framework
 from d2lhybrid.backends.verb import running, verb
 from d2lhybrid.core.arguments import Args, Call, Kwargs, name_of
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.usage import not_a_model
-from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
+from d2lhybrid.graphs.explanation import Explanation, Recording
 from d2lhybrid.graphs.graph import Graph
 
 
@@ -27,11 +25,9 @@ def explain(model: Any, /, *args: Any) -> Explanation:
 
     Like ``graph``, it looks at inference.
 
-    ``explain`` calls the model twice, to see whether a second call with the same arguments compiles
-    a program again; JAX has no way to ask without compiling, so there ``compare`` says it. This
-    changes nothing that you have compiled: the calls run programs that are compiled only for this
-    report and then discarded. If you have compiled something and not called it yet, your first call
-    still compiles it.
+    This changes nothing that you have compiled: the call runs programs that are compiled only for
+    this report and then discarded. If you have compiled something and not called it yet, your first
+    call still compiles it. Whether a later call compiles again, ``compare`` says.
 
     Args:
         model: a framework's model, a function of its tensors, compiled or not, or
@@ -57,10 +53,6 @@ def explain(model: Any, /, *args: Any) -> Explanation:
     """
     framework, model, args, kwargs = _asked(model, args)
     explanation = framework.explain.explain(model, args, kwargs)
-    is_at_limit = any(finding.is_limit for finding in explanation.fallbacks)
-    if not explanation.unsupported and not is_at_limit:  # which raise, or compile no more
-        compiled_again = _compiled_again(framework, model, args, kwargs)
-        explanation = replace(explanation, compiled_again=compiled_again)
     if explanation.recording is None:
         return explanation
     recording = explanation.recording
@@ -70,28 +62,6 @@ def explain(model: Any, /, *args: Any) -> Explanation:
             return recording.graphs()
 
     return replace(explanation, recording=Recording(graphs))
-
-
-def _compiled_again(framework: Framework, model: Any, args: Args, kwargs: Kwargs) -> Finding | None:
-    """Why a second call with the same arguments compiles a program, if one does."""
-
-    def run() -> None:
-        model(*args, **kwargs)
-        framework.device.synchronize()
-
-    # A call that fails says nothing of a second one.
-    with quiet(), suppress(Exception):
-        apart = framework.why.apart(model, args, kwargs)
-        if apart is None:
-            return None
-        with apart:
-            before = framework.compiler.programs_compiled()
-            if before is not None:
-                run()
-                if framework.compiler.programs_compiled() == before:
-                    return None
-            return framework.why.compiled_again(run)
-    return None
 
 
 @verb("graph(net, x)", check=_misused)
@@ -136,21 +106,26 @@ def graph(model: Any, /, *args: Any) -> Graph:
     (1, 2)
     """
     framework, model, args, kwargs = _asked(model, args)
-    graphs = framework.explain.graphs(model, args, kwargs)
-    if not graphs:
+    explanation = framework.explain.explain(model, args, kwargs)
+    if not explanation.graph_count or explanation.recording is None:
         text = _(
             "Expected a model that {framework} records as a graph. Received: {model}, which it "
             "doesn't. {explain} shows why."
         )
         names = {"framework": framework.display, "model": name_of(model)}
         message = text.format(**names, explain="explain(model, ...)")
-        unsupported = framework.explain.explain(model, args, kwargs).unsupported
-        raise ArgumentError(" ".join([message, *(finding.reason for finding in unsupported)]))
-    if len(graphs) == 1:
-        return graphs[0]
-    text = _("The first of {number} graphs that this call takes; {all} holds all of them.")
-    note = text.format(number=len(graphs), all="explain(model, ...).graphs()")
-    return replace(graphs[0], notes=(*graphs[0].notes, note))
+        refused = [finding.reason for finding in explanation.unsupported]
+        raise ArgumentError(" ".join([message, *refused]))
+    first, *others = explanation.graphs()
+    if others:
+        text = _("The first of {number} graphs that this call takes; {all} holds all of them.")
+        note = text.format(number=len(others) + 1, all="explain(model, ...).graphs()")
+    elif explanation.breaks:
+        text = _("This call has a graph break, where Python runs a step; {explain} names its line.")
+        note = text.format(explain="explain(model, ...)")
+    else:
+        return first
+    return replace(first, notes=(*first.notes, note))
 
 
 def _asked(model: Any, args: Args) -> tuple[Framework, Any, Args, Kwargs]:

@@ -3,8 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import module_from_spec
 from pathlib import Path
@@ -12,20 +11,12 @@ from traceback import extract_tb
 from types import ModuleType
 from typing import Any
 
-from d2lhybrid.core.arguments import (
-    BY_POSITION,
-    FORWARD,
-    Call,
-    call,
-    parameters_of,
-    write_nearest,
-)
+from d2lhybrid.core.arguments import Call, call, write_nearest
 from d2lhybrid.core.errors import ArgumentError, brief
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.usage import kind_of
 
 EXAMPLE = "FILE.py:example"
-OPTIONS_OF_VARIANTS = {"all": "--all", "with_references": "--references"}
 EXAMPLE_CODE = """\
 from d2lhybrid import call
 
@@ -33,39 +24,14 @@ def example():
     return call(net, x)"""
 
 
-@dataclass(frozen=True)
-class SourceFile:
-    """What a file has to compare. A fresh process makes it for itself, because it gets only this.
+def functions_in(file: str, names: Sequence[str]) -> dict[str, Callable[..., Any]]:
+    """The functions of a file by their names.
 
-    `file` is ``FILE.py:example``, as for ``example_in``, or a file whose `functions` are compared.
-    `of_variants` are options for the ways to run the model that an example returns.
+    Raises:
+        ArgumentError: there is no such file or function, or the file does not run.
     """
-
-    file: str
-    functions: tuple[str, ...] = ()
-    of_variants: Mapping[str, bool] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        return self.file
-
-    def compared(self) -> Mapping[str, Callable[..., Any]] | Call:
-        """The functions by their names; without names, what ``example_in`` returns.
-
-        Raises:
-            ArgumentError: there is no such file or function, the file does not run, a function
-                takes arguments, or there are options for variants, but no model.
-        """
-        if self.functions:
-            module = _imported(self.file)
-            made: Any = {name: _function(module, name, self.file) for name in self.functions}
-        else:
-            made = example_in(self.file)
-        if self.of_variants and isinstance(made, Mapping):
-            text = _("Expected a model, as {example}, for {options}. Received: functions.")
-            given = ", ".join(OPTIONS_OF_VARIANTS[name] for name in self.of_variants)
-            raise ArgumentError(text.format(example=EXAMPLE, options=given))
-        compared: Mapping[str, Callable[..., Any]] | Call = made
-        return compared
+    module = _imported(file)
+    return {name: _function(module, name, file) for name in names}
 
 
 def example_in(file: str) -> Mapping[str, Callable[..., Any]] | Call:
@@ -78,7 +44,7 @@ def example_in(file: str) -> Mapping[str, Callable[..., Any]] | Call:
 
     Raises:
         ArgumentError: there is no such file or function, the file does not run, or the function
-            takes arguments, raises or returns something else.
+            raises or returns something else.
     """
     path, name = _split(file)
     if not name:
@@ -113,7 +79,13 @@ def _split(file: str) -> tuple[str, str]:
 
 
 def _imported(file: str) -> ModuleType:
-    """The module that a file is; it imports from its own folder, as if Python had been given it."""
+    """The module that a file is; it imports from its own folder, as if Python had been given it.
+
+    It is among the modules, because TorchDynamo looks there for what a function names.
+
+    Raises:
+        ArgumentError: there is no such file, or it does not run.
+    """
     if not os.path.isfile(file):
         text = _("Expected a Python file. Received: {file!r}, but there is no such file.")
         raise ArgumentError(text.format(file=file))
@@ -122,26 +94,15 @@ def _imported(file: str) -> ModuleType:
         sys.path.insert(0, str(path.parent))
     # No library has such a name, so the file stands in the place of none.
     name = re.sub(r"\W", "_", f"file {path.stem}")
-    return _import_file(name, str(path))
-
-
-def _import_file(name: str, path: str) -> ModuleType:
-    """The module that a file is, under a name that no other module has.
-
-    It is among the modules, because TorchDynamo looks there for what a function names.
-
-    Raises:
-        ArgumentError: the file does not run.
-    """
-    loader = SourceFileLoader(name, path)
-    spec = ModuleSpec(name, loader, origin=path)
+    loader = SourceFileLoader(name, str(path))
+    spec = ModuleSpec(name, loader, origin=str(path))
     spec.has_location = True  # which gives the module its __file__
     module = sys.modules[name] = module_from_spec(spec)
     try:
         loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
-        raise _cannot_run(Path(path).name, path, error) from error
+        raise _cannot_run(path.name, file, error) from error
     return module
 
 
@@ -158,24 +119,9 @@ def _cannot_run(what: str, path: str, error: BaseException) -> ArgumentError:
 
 
 def _function(module: ModuleType, name: str, file: str) -> Callable[..., Any]:
-    """The function of that name, which must take no arguments."""
     function: Callable[..., Any] | None = getattr(module, name, None)
-    if not callable(function):
-        text = _("Expected a function {name!r} in {file}. Received: none.")
-        known = [other for other, value in vars(module).items() if callable(value)]
-        raise ArgumentError(text.format(name=name, file=file) + write_nearest(name, known))
-    if _takes_arguments(function):
-        text = _(
-            "Expected a function without arguments. Received: {name!r} in {file}, which needs "
-            "some. Write a function that returns it with its arguments:"
-        )
-        message = text.format(name=name, file=file)
-        raise ArgumentError(f"{message}\n\n{EXAMPLE_CODE}")
-    return function
-
-
-def _takes_arguments(function: Callable[..., Any]) -> bool:
-    """Does a function, or the forward pass of a model, need arguments?"""
-    passes = [getattr(function, name, None) for name in FORWARD]
-    parameters = [one for each in (function, *passes) for one in parameters_of(each)]
-    return any(one.kind in BY_POSITION and one.default is one.empty for one in parameters)
+    if callable(function):
+        return function
+    text = _("Expected a function {name!r} in {file}. Received: none.")
+    known = [other for other, value in vars(module).items() if callable(value)]
+    raise ArgumentError(text.format(name=name, file=file) + write_nearest(name, known))

@@ -10,7 +10,7 @@ from d2lhybrid.backends.verb import verb
 from d2lhybrid.core.arguments import Call, name_of
 from d2lhybrid.core.errors import CallFailedError
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.usage import described, is_class, kind_of, not_one_callable
+from d2lhybrid.core.usage import described, is_class, kind_of, not_a_model
 from d2lhybrid.verbs.variants import Variants, with_origin
 
 Loss = Callable[[Any, Any], Any]  # of the output and the target
@@ -31,7 +31,7 @@ def _misused(given: Mapping[str, Any]) -> str:
         fits = isinstance(batch, (tuple, list)) and len(batch) == 1
         return "" if fits else text.format(call="call(net, x)", target="(y,)")
     if isinstance(batch, (tuple, list)) and len(batch) > 1:
-        return is_class(net) or ("" if callable(net) else not_one_callable(net))
+        return not_a_model(net)
     is_data = hasattr(batch, "shape") or isinstance(batch, (str, Mapping, tuple, list))
     if isinstance(batch, Iterable) and not is_data:
         text = _("{kind} holds batches: take one, such as {example}.")

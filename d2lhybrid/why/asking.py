@@ -1,21 +1,22 @@
 """What is asked after the rounds, within a second: see ``d2lhybrid.why``.
 
 Measuring has read the counters, and the first call of each row has noted what it compiled. What is
-left: one more call that is watched, why a call compiles again, the graphs in numbers, and what a
-call spends before compiled code begins. A question that fails has no answer, nothing is compiled
-a second time, and nothing is printed.
+left are the questions below: one call that is watched, what a call spends before compiled code
+begins, and what that saves. A question that fails has no answer, nothing of the user's is compiled
+for one, and nothing is printed.
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from time import monotonic, perf_counter
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from d2lhybrid.backends.base import Framework
 from d2lhybrid.backends.owners import framework_of_call
-from d2lhybrid.core.i18n import gettext as _, noop as N_
+from d2lhybrid.core.i18n import noop as N_
 from d2lhybrid.core.output import quiet, silent
 from d2lhybrid.core.progress import show_status
 from d2lhybrid.core.user_code import is_users
@@ -29,183 +30,191 @@ SECONDS = 1.0  # that all questions may take together
 LIKE_THE_FIRST = 0.2  # of the first call: a call that takes as long may compile as well
 CALLS_OF_AN_OPERATION = 20  # of which the quickest counts
 
+NOTHING = Explanation("", "", compilations=0, graph_count=0)
 _logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
+
+
+@dataclass
+class Subject:
+    """A row that is asked, and the facts that are known of it so far."""
+
+    row: Row
+    sampler: Sampler
+    framework: Framework
+    explanation: Explanation  # of what its first call has compiled
+    is_compiled: bool  # is it, as far as one can see, or as its first call has compiled a program?
+    against_eager: bool  # is the baseline eager code of the same framework?
+    facts: Facts
+
+
+class Question(NamedTuple):
+    """Whether it applies, the facts that its answer adds, and how long it takes, if it is known."""
+
+    applies: Callable[[Subject], bool]
+    ask: Callable[[Subject], Facts]
+    seconds: Callable[[Subject], float] = lambda subject: 0.0
 
 
 def ask(
     samplers: Mapping[str, Sampler],
     rows: Rows,
     *,
-    seconds: float = SECONDS,
     progress: bool | None = None,
     clock: Callable[[], float] = monotonic,
 ) -> dict[str, Facts]:
     """Facts of each row that is compiled, by label: the recommended one first, then the baseline.
 
-    An interrupt ends it with what has been answered.
+    An interrupt ends it with what has been answered. Nothing cuts a question short, because not all
+    native code is whole after that. So one that takes more than what is left isn't asked.
 
     Args:
         samplers: by label, what was measured.
         rows: what came of it.
-        seconds: for all questions together, by `clock`.
         progress: say that it is done; None does so where the standard error is a terminal.
+        clock: by which the questions have their time.
     """
-    time = _Time(clock() + seconds, clock)
-    baseline = _Subject(samplers[rows.baseline.label], rows.baseline)
-    in_order = sorted(rows.measured, key=lambda row: (not row.is_best, row is not rows.baseline))
-    subjects = [_Subject(samplers[row.label], row) for row in in_order if row.role != "reference"]
-    found: dict[str, Facts] = {}
+    end = clock() + SECONDS
+    subjects: list[Subject] = []
     with suppress(KeyboardInterrupt), show_status(N_("finding out why"), progress):
-        # Whether compiled code runs, and is compiled again, is asked of all rows before what takes
-        # long is asked of any: without the answer, the rest could be taken for something else.
-        for ask_stage in (_whether_compiled_code_runs, _what_a_call_costs):
-            for subject in subjects:
-                time.is_over, label = False, subject.row.label
-                if facts := ask_stage(subject, baseline, found.get(label), time):
-                    is_cut_short = facts.is_cut_short or time.is_over
-                    found[label] = replace(facts, is_cut_short=is_cut_short)
-    return found
-
-
-class _Subject:
-    """What a row has measured: the callable, its framework, and what its first call compiled."""
-
-    def __init__(self, sampler: Sampler, row: Row) -> None:
-        target = sampler.target
-        self.row, self.run, self.function = row, sampler.call_apart, sampler.function
-        self.explanation: Explanation | None = None
-        frameworks = sampler.waits_for if len(sampler.waits_for) == 1 else ()
-        self.framework: Framework | None = next(iter(frameworks), None)
-        for framework, compiled in sampler.compiled.items():
-            if self.framework in (None, framework) and (explanation := compiled()):
-                self.framework, self.explanation = framework, explanation
-        if self.framework is None:
-            self.framework = framework_of_call(self.function, target.args, target.kwargs)
-
-    @property
-    def is_compiled(self) -> bool:
-        """Is it, as far as one can see, or as its first call has compiled a program?"""
-        if self.framework is None:
-            return False
-        return self.explanation is not None or self.framework.why.is_compiled(self.function)
-
-
-@dataclass
-class _Time:
-    """The time there is for questions, until `end` by `clock` or an interrupt."""
-
-    end: float
-    clock: Callable[[], float]
-    is_over: bool = False  # did a question find too little of it?
-
-    def answer(self, ask: Callable[[], Answer], takes: float = 0.0) -> Answer | None:
-        """The answer to a question; None if it fails, or if too little time is left.
-
-        Nothing cuts a question short, because not all native code is whole after that. So it isn't
-        asked if the seconds that it `takes`, as far as they are known, are more than what is left.
-        """
-        if self.clock() + takes >= self.end:
-            self.is_over = True
-            return None
-        with quiet():
+        subjects += _subjects(samplers, rows)
+        for subject, question in _in_order(subjects):
+            if not question.applies(subject):
+                continue
+            is_over = clock() + question.seconds(subject) >= end
             try:
-                with silent(prints=True):
-                    return ask()
+                facts = None if is_over else _answer(partial(question.ask, subject))
             except KeyboardInterrupt:
-                self.end, self.is_over = self.clock(), True
-            except Exception:  # nothing that is asked may lose what was measured
-                _logger.debug("a question failed", exc_info=True)
-        return None
+                facts, is_over, end = None, True, clock()
+            subject.facts = facts or subject.facts
+            if is_over:
+                subject.facts = replace(subject.facts, is_cut_short=True)
+    return {subject.row.label: subject.facts for subject in subjects}
 
 
-def _whether_compiled_code_runs(
-    subject: _Subject, baseline: _Subject, _facts: Facts | None, time: _Time
-) -> Facts | None:
-    """Whether a call of a compiled row runs compiled code, and why it compiles again, if it does.
+def _in_order(subjects: list[Subject]) -> Iterator[tuple[Subject, Question]]:
+    """Whether compiled code runs, of all rows, before what takes long is asked of any.
 
-    None of a row that isn't compiled, unless its framework passes it by whatever the user does.
+    Without the answer, the rest could be taken for something else.
     """
-    framework, function, run, row = subject.framework, subject.function, subject.run, subject.row
-    a_call = row.latency.seconds
-    if framework is None:
-        return None
-    if not (subject.is_compiled or compiles_again(row)):
-        if row is baseline.row:
-            return None
-        why_not = time.answer(lambda: framework.why.why_not_compiled(function))
-        if not why_not:
-            return None
-        programs = time.answer(lambda: framework.why.programs_run(run), takes=a_call)
-        return Facts(runs_compiled=False, why_not=why_not) if programs == 0 else None
-    if setting := framework.why.switched_off():
-        text = _("{setting} switches the compiler off.")
-        return Facts(runs_compiled=False, why_not=text.format(setting=setting))
-    programs = 1  # compiled ahead of time, it has no other code
-    if row.build_seconds is None:
-        programs = time.answer(lambda: framework.why.programs_run(run), takes=a_call)
-    if programs == 0 and not subject.is_compiled:  # its programs are the framework's own
-        programs = None
-    if programs == 0:
-        why_not = time.answer(lambda: framework.why.why_not_compiled(function))
-        return Facts(runs_compiled=False, why_not=why_not or "")
-    why_not = None
-    if subject.explanation is not None and subject.explanation.fallbacks:
-        why_not = time.answer(lambda: framework.why.limit_reached(function))
-    facts = Facts(
-        why_not=why_not or "",
-        runs_compiled=None if programs is None else True,
-        programs_run=programs,
-    )
-    if compiles_again(row) or _is_like_the_first(row):
-        again = time.answer(lambda: framework.why.compiled_again(run), takes=a_call)
-        return replace(facts, again=again)
-    return facts
+    for questions in (WHETHER_IT_RUNS, WHAT_A_CALL_COSTS):
+        for subject in subjects:
+            for question in questions:
+                yield subject, question
 
 
-def _what_a_call_costs(
-    subject: _Subject, baseline: _Subject, facts: Facts | None, time: _Time
-) -> Facts | None:
-    """What a call of compiled code has to do, and what that saves; None if no such code runs."""
-    framework, a_call = subject.framework, subject.row.latency.seconds
-    if framework is None or facts is None or facts.runs_compiled is False:
-        return None
-    is_entered_once = facts.programs_run in (None, 1)  # else there are several such times
-    if facts.again is None and not compiles_again(subject.row) and is_entered_once:
-        before = time.answer(lambda: framework.why.seconds_before(subject.run), takes=a_call)
-        facts = replace(facts, before_seconds=before)
-    explanation = subject.explanation
-    if explanation is None:
-        return facts
-    if baseline.framework is framework and not baseline.is_compiled:
-        facts = replace(
-            facts,
-            eager_operations=time.answer(lambda: framework.why.eager_operations(explanation)),
-            eager_operation_seconds=time.answer(lambda: _quickest(framework.why.eager_operation())),
-        )
-    return _with_graphs(facts, explanation, time)
+def _answer(ask: Callable[[], Answer]) -> Answer | None:
+    """None if the question fails, because it may lose nothing that was measured."""
+    with quiet():
+        try:
+            with silent(prints=True):
+                return ask()
+        except Exception:
+            _logger.debug("a question failed", exc_info=True)
+    return None
 
 
-def _is_like_the_first(row: Row) -> bool:
-    return row.latency.seconds >= LIKE_THE_FIRST * (row.first_seconds or 0.0)
+# Who is asked
 
 
-def _with_graphs(facts: Facts, explanation: Explanation, time: _Time) -> Facts:
-    """How many graphs there are, where they end, and what they come to in numbers."""
+def _subjects(samplers: Mapping[str, Sampler], rows: Rows) -> Iterator[Subject]:
+    """The rows that are compiled, or meant to be: the recommended one first, then the baseline.
+
+    A row that compiles again and again is among them. So is one that a framework passes by whatever
+    the user does, such as a plain Block of Gluon's; the baseline is what it is compared with.
+    """
+    against, _explanation, is_compiled = _seen(samplers[rows.baseline.label])
+    eager = None if is_compiled else against
+    for row in sorted(rows.measured, key=lambda row: (not row.is_best, row is not rows.baseline)):
+        sampler = samplers[row.label]
+        framework, explanation, is_compiled = _seen(sampler)
+        if framework is None or row.role == "reference":
+            continue
+        facts = _recorded(explanation)
+        if not (is_compiled or compiles_again(row)):
+            ask = partial(framework.why.why_not_compiled, sampler.function)
+            if row is rows.baseline or not (why_not := _answer(ask)):
+                continue
+            facts = Facts(runs_compiled=False, why_not=why_not)
+        elif row.build_seconds is not None:  # compiled ahead of time, it has no other code
+            facts = replace(facts, runs_compiled=True, programs_run=1)
+        yield Subject(row, sampler, framework, explanation, is_compiled, framework is eager, facts)
+
+
+def _seen(sampler: Sampler) -> tuple[Framework | None, Explanation, bool]:
+    """The framework of what was measured, what its first call compiled, and is it compiled at all?
+
+    It is, as far as one can see, or as its first call has compiled a program.
+    """
+    framework = sampler.waits_for[0] if len(sampler.waits_for) == 1 else None
+    for other, compiled in sampler.compiled.items():
+        if framework in (None, other) and (explanation := compiled()):
+            return other, explanation, True
+    target, function = sampler.target, sampler.function
+    framework = framework or framework_of_call(function, target.args, target.kwargs)
+    is_compiled = framework is not None and framework.why.is_compiled(function)
+    return framework, NOTHING, is_compiled
+
+
+def _recorded(explanation: Explanation) -> Facts:
+    """How many graphs there are, where they end, and what runs in Python."""
     # A compiler that meets a line again, as in a loop, notes another break.
     by_line = {(one.file, one.line): one for one in reversed(explanation.breaks)}
     own = tuple(one for one in reversed(by_line.values()) if is_users(one.file))
-    takes = explanation.recording.seconds if explanation.recording else 0.0
-    program = time.answer(lambda: explanation.program, takes)
-    graphs = explanation.graphs() if program else ()
-    return replace(
-        facts,
-        graphs=explanation.graph_count,
+    return Facts(
+        graphs=explanation.graph_count or None,
         breaks=own,
         breaks_inside=len(by_line) - len(own),
         in_python=explanation.fallbacks,
-        program=program,
-        layout=next((graph.layout for graph in graphs if graph.layout), ""),
+    )
+
+
+# What is asked
+
+
+def _watch(subject: Subject) -> Facts:
+    """Whether compiled code runs in a call, how often, and why it compiles again, if it does."""
+    row, facts = subject.row, subject.facts
+    programs, again = subject.framework.why.watched_call(subject.sampler.call_apart)
+    if programs == 0 and subject.is_compiled:
+        return Facts(runs_compiled=False)
+    may_compile = row.latency.seconds >= LIKE_THE_FIRST * row.first_seconds
+    return replace(
+        facts,
+        runs_compiled=True if programs else None,  # else its programs are the framework's own
+        programs_run=programs or None,
+        again=again if may_compile or compiles_again(row) else None,
+    )
+
+
+def _why_not(subject: Subject) -> Facts:
+    why_not = subject.framework.why.why_not_compiled(subject.sampler.function)
+    return replace(subject.facts, why_not=why_not)
+
+
+def _is_entered_once(subject: Subject) -> bool:
+    """Does a call run one program, which it doesn't compile again? Else it begins several times."""
+    facts = subject.facts
+    is_again = facts.again is not None or compiles_again(subject.row)
+    return facts.runs_compiled is not False and not is_again and facts.programs_run in (None, 1)
+
+
+def _before(subject: Subject) -> Facts:
+    before_seconds = subject.framework.why.seconds_before(subject.sampler.call_apart)
+    return replace(subject.facts, before_seconds=before_seconds)
+
+
+def _starts_eager_code(subject: Subject) -> bool:
+    return subject.against_eager and _runs_what_was_recorded(subject)
+
+
+def _eager(subject: Subject) -> Facts:
+    """What the baseline starts at least in place of what was recorded, and the quickest of that."""
+    why = subject.framework.why
+    return replace(
+        subject.facts,
+        eager_operations=why.eager_operations(subject.explanation),
+        eager_operation_seconds=_quickest(why.eager_operation()),
     )
 
 
@@ -219,3 +228,35 @@ def _quickest(operation: Callable[[], object] | None) -> float | None:
         operation()
         times.append(perf_counter() - start)
     return min(times)
+
+
+def _runs_what_was_recorded(subject: Subject) -> bool:
+    return subject.facts.runs_compiled is not False and subject.explanation.graph_count > 0
+
+
+def _program(subject: Subject) -> Facts:
+    """The graphs, counted, and the memory layout that the compiler chose."""
+    program = subject.explanation.program
+    graphs = subject.explanation.graphs() if program else ()
+    layout = next((graph.layout for graph in graphs if graph.layout), "")
+    return replace(subject.facts, program=program, layout=layout)
+
+
+def _making_graphs(subject: Subject) -> float:
+    recording = subject.explanation.recording
+    return recording.seconds if recording else 0.0
+
+
+def _a_call(subject: Subject) -> float:
+    return subject.row.latency.seconds
+
+
+WHETHER_IT_RUNS = (
+    Question(lambda subject: subject.facts.runs_compiled is None, _watch, _a_call),
+    Question(lambda subject: subject.facts.runs_compiled is False, _why_not),
+)
+WHAT_A_CALL_COSTS = (
+    Question(_is_entered_once, _before, _a_call),
+    Question(_starts_eager_code, _eager),
+    Question(_runs_what_was_recorded, _program, _making_graphs),
+)

@@ -36,11 +36,11 @@ class Case:
 
     @property
     def is_faster(self) -> bool:
-        return self.row.latency.shown_verdict == "faster"
+        return self.row.latency.verdict == "faster"
 
     @property
     def is_slower(self) -> bool:
-        return self.row.latency.shown_verdict == "slower"
+        return self.row.latency.verdict == "slower"
 
     @property
     def seconds(self) -> float:
@@ -73,14 +73,11 @@ def compiles_again(row: Row) -> bool:
 
 
 def _runs_no_compiled_code(case: Case) -> bool:
-    is_in_part = case.facts.runs_compiled is False or bool(case.facts.why_not)
-    return is_in_part and not case.is_baseline and not case.is_faster
+    return case.facts.runs_compiled is False and not case.is_baseline and not case.is_faster
 
 
 def _say_no_compiled_code(case: Case) -> str:
     text = _("No compiled code runs in a call of {label}.")
-    if case.facts.runs_compiled is not False:
-        text = _("A part of {label} isn't compiled.")
     return sentences(text.format(label=case.row.label), case.facts.why_not)
 
 
@@ -184,9 +181,8 @@ class Reason:
 
     `cause` is the first of these that holds, or "unknown":
 
-    1. "not_compiled": no compiled code ran in a call that was watched, or a part of it is past the
-       compiler's limit, and it isn't faster. Its sentence says why: never reached, skipped, past
-       the limit, switched off.
+    1. "not_compiled": no compiled code ran in a call that was watched, and it isn't faster. Its
+       sentence says why: never reached, skipped, past the limit, switched off.
     2. "graph_break": Python runs a step in the reader's own code, between two graphs or called from
        one, and it isn't faster. In the framework's own code this is a fact, and never a cause.
     3. "recompiled": three programs or more after the first call, in a twentieth of the calls; or
@@ -222,7 +218,7 @@ class Reasons(tuple[Reason, ...]):
 
 def reason(row: Row, rows: Rows) -> Reason:
     """The facts of a row in a line, and the first cause that holds."""
-    case = Case(row, rows.baseline, rows.noise_floor)
+    case = Case(row, rows.baseline, rows.comparison.noise_floor)
     facts = line(row, rows.baseline)
     for rule in RULES:
         if row.facts is not None and rule.holds(case):

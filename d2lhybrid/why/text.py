@@ -139,7 +139,7 @@ def _times(row: Row, facts: Facts, baseline: Row) -> Iterator[str]:
         times = {"before": facts.before_seconds, "time": row.latency.seconds}
         yield text.format(**{name: seconds(value) for name, value in times.items()})
     less = avoided(row, baseline)
-    if less and row.latency.shown_verdict == "faster":
+    if less and row.latency.verdict == "faster":
         text = _("at least {avoided} of the {saved} saved are overhead of Python and the framework")
         saved = baseline.latency.seconds - row.latency.seconds
         yield text.format(avoided=seconds(less), saved=seconds(saved))

@@ -22,6 +22,7 @@ from artifact_models import MODELS, inputs
 
 import d2lhybrid
 from d2lhybrid import backends, load, save
+from d2lhybrid.artifacts.examples import load_examples
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.core.pytree import leaves
 from d2lhybrid.errors import D2LHybridError
@@ -56,7 +57,7 @@ def worker(artifact, through, start, count, seed):
     theirs = [e.path for e in stored.manifest.files if not e.path.startswith("example/")]
     ours = ["d2lhybrid.json", *(e.path for e in stored.manifest.files if e.path not in theirs)]
     framework, options = backends.get(stored.manifest.framework), stored.manifest.options
-    recorded = stored.load_inputs(0)
+    recorded = load_examples(stored.root, 0, "input", stored.manifest.inputs)
 
     def get(path):
         program = load(path).model if through == "load" else stored.format.read(path, options)

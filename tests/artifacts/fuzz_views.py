@@ -20,7 +20,6 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from d2lhybrid import backends, load, run_native, save, variants
-from d2lhybrid.artifacts.formats import format_of
 from d2lhybrid.backends.mxnet.compat import import_mxnet
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.toolchain import no_compiler
@@ -135,7 +134,7 @@ def programs(framework, net, x, folder):
             continue
         save(net, folder, x, format=name)
         yield f"load {name}", load(folder), given
-        if compiler and format_of(framework, name).native:
+        if compiler and backends.get(framework).formats[name].native:
             yield f"run_native {name}", lambda view: run_native(folder, view), as_numpy
     yield from ((name, run, given) for name, run in variants(net, x, all=True).items())
 

@@ -4,7 +4,6 @@ And what the proof finds out.
 """
 
 import os
-import sys
 
 import pytest
 import torch
@@ -14,7 +13,6 @@ from fuzz_views import outcomes
 
 from d2lhybrid import backends, inspect, load, run_native, save, verify
 from d2lhybrid.artifacts import proof
-from d2lhybrid.artifacts.formats import format_of
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.backends.torch import formats
 from d2lhybrid.core import errors
@@ -29,7 +27,7 @@ def test_eager_reloaded_native(saved, framework, name):
     path, net = saved(framework, name), MODELS[framework]()
     reloaded = load(path)
     # That of torch.export is compiled for the program first, which takes long.
-    alone = format_of(framework.split()[0], name).native and name != "torch.export"
+    alone = backends.get(framework.split()[0]).formats[name].native and name != "torch.export"
     for batch in (1, 7):
         x = inputs(framework, batch)
         assert not differ(framework, net, x, reloaded(*x))
@@ -63,7 +61,7 @@ def test_wrong_inputs(saved, framework, name):
     for given in ((), (*good, *good), ("text",), (None,), (good[0][:, 1:],), (good[0][0],)):
         with pytest.raises(InputMismatchError, match="Expected"):
             reloaded(*given)
-    if not format_of(framework, name).converts:
+    if not backends.get(framework).formats[name].converts:
         array = good[0].numpy() if framework == "torch" else good[0].asnumpy()
         with pytest.raises(InputMismatchError, match=r"numpy\.ndarray"):
             reloaded(array)
@@ -127,25 +125,11 @@ class Model(torch.nn.Module):
 
 
 def test_what_a_file_needs_beside_itself_is_missed(tmp_path):
-    made = {"__name__": "a module that is nowhere"}  # a second process does not try for long
+    made = {"__name__": "a module that is nowhere"}
     exec(OPERATOR, made)
     with pytest.raises(SaveError, match="only the artifact cannot load"):
         save(made["Model"](), tmp_path / "a", torch.ones(1, 3))
     assert not list(tmp_path.iterdir())
-
-
-def test_a_module_that_loading_needs_is_imported(tmp_path, monkeypatch):
-    (tmp_path / "with_operator.py").write_text(OPERATOR)
-    monkeypatch.syspath_prepend(tmp_path)
-    import with_operator
-
-    save(with_operator.Model(), tmp_path / "a", torch.ones(1, 3))
-    assert read(tmp_path / "a").manifest.options["module"] == "with_operator"
-    assert load(tmp_path / "a")(torch.ones(1, 3)).tolist() == [[3.0] * 3]
-    (tmp_path / "with_operator.py").unlink()
-    monkeypatch.delitem(sys.modules, "with_operator")
-    with pytest.raises(errors.ArtifactLoadError, match="with_operator"):
-        load(tmp_path / "a")
 
 
 def test_a_proof_that_dies(tmp_path, monkeypatch):

@@ -174,15 +174,6 @@ def test_recorded_calls_that_are_none(copied, case, capsys):
     assert not list(path.glob("marker"))
 
 
-@pytest.mark.parametrize("tensors", [True, "data", [], ["data"], ["da\nta", "output"], ["\0", "b"]])
-def test_names_of_tensors_that_are_none(copied, tensors):
-    edit(path := copied("torch", "onnx"), lambda body: body["options"].update(tensors=tensors))
-    with pytest.raises(errors.ArtifactLoadError, match="a name for each of 2 tensors"):
-        run_native(path)
-    trust(path)
-    assert verify(path).ok  # which asks the file itself
-
-
 # Programs that nobody waits for, in ONNX's own text. In place of each function's body stands a call
 # of the one before it, ten times.
 FOLDED = """

@@ -156,17 +156,3 @@ def test_libraries_that_try_an_import_find_nothing_in_the_folder(
     assert verify(path).ok  # in a fresh process
     assert not marker.exists()
     assert sys.path == before
-
-
-def test_only_a_trusted_manifest_names_a_module_to_import(copied, marker, monkeypatch):
-    """Such as one in the current folder that registers an operator."""
-    path = copied("torch", "onnx")
-    (path.parent / "of_the_user.py").write_text(f"open({str(marker)!r}, 'w').close()\n")
-    edit(path, lambda body: body["options"].update(module="of_the_user"))
-    monkeypatch.chdir(path.parent)
-    monkeypatch.setattr(sys, "path", ["", *sys.path])
-    load(path)
-    assert verify(path).ok
-    assert not marker.exists()
-    load(path, trust=True)
-    assert marker.exists()

@@ -11,7 +11,7 @@ from artifact_files import edit, make
 from artifact_models import example, inputs
 
 from d2lhybrid import call, run_native, save
-from d2lhybrid.artifacts import native
+from d2lhybrid.artifacts import program
 from d2lhybrid.backends.mxnet.compat import import_mxnet
 from d2lhybrid.core import errors
 
@@ -52,9 +52,7 @@ def test_the_cache_saves_compiling(path, tmp_path, monkeypatch):
 def test_wrong_inputs(path):
     good = np.ones((1, 512), "float32")
     for wrong in ([good[:, 1:]], [good.astype("float64")], [np.array([["text"]])]):
-        with pytest.raises(
-            errors.InputMismatchError, match=r"float32 \(any, 512\)|holds no numbers"
-        ):
+        with pytest.raises(errors.InputMismatchError, match=r"float32 \(any, 512\)"):
             run_native(path, *wrong)
 
 
@@ -62,7 +60,7 @@ def test_wrong_inputs(path):
 def test_a_program_leaves_a_gpus_memory_to_others(monkeypatch):
     """As one of TensorFlow's that finds a GPU, and would take all of it."""
     monkeypatch.delenv("TF_FORCE_GPU_ALLOW_GROWTH", raising=False)
-    assert native._execute(["printenv", "TF_FORCE_GPU_ALLOW_GROWTH"], "", 60) == "true\n"
+    assert program.execute(["printenv", "TF_FORCE_GPU_ALLOW_GROWTH"], "", 60) == "true\n"
 
 
 def test_what_cannot_be_run(saved, copied, path, user, tmp_path, monkeypatch):
@@ -82,7 +80,7 @@ def test_what_cannot_be_run(saved, copied, path, user, tmp_path, monkeypatch):
     with pytest.raises(errors.UntrustedArtifactError):
         run_native(path)
     assert run_native(path, trust=True).shape == (1, 2)
-    monkeypatch.setattr(native, "find_spec", lambda name: None)
+    monkeypatch.setattr(program, "find_spec", lambda name: None)
     with pytest.raises(errors.MissingPackageError, match="pip install"):
         run_native(path, trust=True)
 
@@ -114,7 +112,6 @@ def test_keywords_of_the_model_go_into_call_even_if_an_option_has_the_name(tmp_p
 PRINTED = {  # by a program that writes 1 and 2 as its output called "a b"
     "a stray line": "warming up\na b float32 1 2\n",
     "nothing": "",
-    "half a line": "a b float32 1 2",
     "another name": "a float32 1 2\n",
     "another dtype": "a b float33 1 2\n",
     "other sizes": "a b float32 1 3\n",
@@ -132,12 +129,12 @@ def prints(copied, tmp_path, monkeypatch):
         edit(path, lambda body: body["options"].update(tensors=["data", "a b"]))
         made = tmp_path / "made"
         made.mkdir()
-        program = made / "run_model"
+        executable = made / "run_model"
         numbers = "printf '\\0\\0\\200\\77\\0\\0\\0\\100'"  # 1 and 2 in float32
         script = f'#!/bin/sh\nfor file in "$@"; do :; done\n{numbers} >"$file"\n'
-        program.write_text(f"{script}printf %s {shlex.quote(text)}\n")
-        program.chmod(0o755)
-        monkeypatch.setattr(native, "_build", lambda of: made)
+        executable.write_text(f"{script}printf %s {shlex.quote(text)}\n")
+        executable.chmod(0o755)
+        monkeypatch.setattr(program, "build", lambda of: made)
         return path
 
     return get

@@ -4,8 +4,7 @@ tests/models has the structures, and test_formats.py the proof.
 """
 
 import subprocess
-from collections import UserDict, namedtuple
-from contextlib import nullcontext
+from collections import namedtuple
 from dataclasses import dataclass, make_dataclass
 from enum import Enum
 from typing import Any
@@ -119,15 +118,11 @@ def test_saving_leaves_a_model_as_it_was(as_model, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_progress_shows_the_stages_and_what_will_be_replaced(tmp_path, capsys):
-    net, x = nn.Linear(3, 2), torch.ones(1, 3)
-    today = save(net, tmp_path / "a", x, progress=True).manifest.created[:10]
+def test_progress_shows_the_stages(tmp_path, capsys):
+    save(nn.Linear(3, 2), tmp_path / "a", torch.ones(1, 3), progress=True)
     shown = capsys.readouterr().err
     assert "exporting as torch.export" in shown
     assert "checking in a fresh process" in shown
-    assert "replace" not in shown
-    save(net, tmp_path / "a", x, progress=True)
-    assert f"replace the artifact saved on {today}" in capsys.readouterr().err
 
 
 Kind = Enum("Kind", "A")
@@ -140,13 +135,6 @@ class Fields:
     scale: float
 
 
-class Pairs(UserDict):
-    """A mapping that isn't made of a mapping."""
-
-    def __init__(self, keys, values):
-        super().__init__(zip(keys, values, strict=True))
-
-
 def test_a_model_is_given_the_classes_of_its_arguments(tmp_path):
     """Of the loaded model nothing asks for them, so a class may be one that is nowhere else."""
     x = torch.ones(4, 3)
@@ -155,8 +143,6 @@ def test_a_model_is_given_the_classes_of_its_arguments(tmp_path):
         save(lambda given: given.x * given.scale, tmp_path / "a", kind(x[:2], 2.0))
         assert torch.equal(load(tmp_path / "a")(kind(x, 2.0)), x * 2)
     assert torch.equal(load(tmp_path / "a")({"x": x, "scale": 2.0}), x * 2)
-    with pytest.raises(SaveError, match=r"Received: a Pairs\. Pass a dictionary"):
-        save(lambda given: given["x"], tmp_path / "b", Pairs(["x"], [x]))
 
 
 def test_outputs_come_back_in_tuples_and_dictionaries(tmp_path):
@@ -182,42 +168,30 @@ def test_rows_that_a_fast_path_leaves_zero_are_not_saved_as_others(tmp_path):
     assert "set_fastpath_enabled" in str(found)
 
 
-class Own(nn.Module):
-    """Of a module of the user's, which loading could need."""
-
-    def forward(self, x):
-        return x * 2
-
-
-JAX_SHARES = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}  # what else it takes of a GPU: 3/4
-ENDS = {  # of the process that verifies: its status, and how often it is started
-    "it is the same": (0, 1),
-    "it differs": (proof.DIFFERENT, 1),
-    "it takes too long": (subprocess.TimeoutExpired("python", 600), 1),
-    "it does not load": (1, 2),
+ENDS = {  # of the process that verifies
+    "it differs": proof.DIFFERENT,
+    "it takes too long": subprocess.TimeoutExpired("python", 600),
+    "it does not load": 1,
 }
 
 
 @pytest.mark.parametrize("case", ENDS)
-def test_a_second_proof_where_an_import_may_help(tmp_path, monkeypatch, case):
+def test_without_a_proof_nothing_is_saved(tmp_path, monkeypatch, case):
     monkeypatch.setattr(saving, "verify_in_subprocess", VERIFY_IN_SUBPROCESS)
-    monkeypatch.delenv(*JAX_SHARES, raising=False)  # which an import of JAX has set here
-    status, times = ENDS[case]
+    status = ENDS[case]
     failing = isinstance(status, Exception)
-    done = Mock(returncode=status)
-    ran = Mock(side_effect=status if failing else None, return_value=done)
+    ran = Mock(side_effect=status if failing else None, return_value=Mock(returncode=status))
     monkeypatch.setattr(proof, "run_python", ran)
-    with nullcontext() if status == 0 else pytest.raises(SaveError):
-        save(Own(), tmp_path / "a", torch.ones(1, 3))
-    assert ran.call_count == times
-    assert JAX_SHARES.items() <= ran.call_args.kwargs["env"].items()
+    with pytest.raises(SaveError):
+        save(nn.Linear(3, 2), tmp_path / "a", torch.ones(1, 3))
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_process_that_a_signal_ends_is_said_by_its_name(tmp_path, monkeypatch):
     monkeypatch.setattr(saving, "verify_in_subprocess", VERIFY_IN_SUBPROCESS)
     monkeypatch.setattr(proof, "VERIFY", "import os; os.kill(os.getpid(), 11)")
     with pytest.raises(SaveError, match=r"ended with status -11 \(SIGSEGV\): it printed nothing"):
-        save(Own(), tmp_path / "a", torch.ones(1, 3))
+        save(nn.Linear(3, 2), tmp_path / "a", torch.ones(1, 3))
 
 
 def test_the_proof_says_what_is_wrong_with_the_bytes(tmp_path):
@@ -248,7 +222,6 @@ REFUSED = {
     "size from data": (lambda x: x if int(x.sum()) < 2 else x[: int(x[0, 0])], "doesn't accept"),
     "infinite": (lambda x: (x, float("inf")), "Expected a finite number as"),
     "no tensor": (lambda x: 3, "but it returns none"),
-    "no Unicode": (lambda x: (x, "\ud800"), "JSON can hold"),
 }
 
 

@@ -19,7 +19,7 @@ from artifact_models import MODELS, differ, inputs
 from torch import nn
 
 from d2lhybrid import inspect, load, run_native, save, trust, variants, verify
-from d2lhybrid.artifacts import native
+from d2lhybrid.artifacts import program
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.backends.torch import formats
 from d2lhybrid.core import errors
@@ -84,7 +84,7 @@ def test_while_an_artifact_is_read_or_run(copied, monkeypatch):
         for verb in (load, verify):
             with pytest.raises(KeyboardInterrupt):
                 verb(path)
-    assert formats._ONLY_WEIGHTS not in os.environ
+    assert "TORCH_FORCE_WEIGHTS_ONLY_LOAD" not in os.environ
     with monkeypatch.context() as patched:
         patched.setattr(formats.Exported, "read", lambda *_given: interrupted)
         with pytest.raises(KeyboardInterrupt):
@@ -145,7 +145,7 @@ def test_while_another_process_proves_a_save(tmp_path, monkeypatch):
     before = read(tmp_path / "art" / "a").digest
     code = (
         "import pathlib, subprocess, sys\n"
-        "if 'model.differences' in ' '.join(sys.orig_argv):\n"
+        "if 'model.difference()' in ' '.join(sys.orig_argv):\n"
         f"    sleeping = subprocess.Popen(['sleep', '{NAP}'])\n"
         f"    pathlib.Path({str(tmp_path / 'started')!r}).touch()\n"
         "    sleeping.wait()\n"
@@ -182,7 +182,7 @@ def test_while_a_native_program_runs(saved, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     write_program(tmp_path / "run_model", tmp_path / "started")
     path = saved("torch", "onnx")
-    monkeypatch.setattr(native, "_build", lambda of: tmp_path)
+    monkeypatch.setattr(program, "build", lambda of: tmp_path)
     with interrupted_once(tmp_path / "started"):
         run_native(path)
     assert names(tmp_path / "temporary") == []

@@ -279,7 +279,7 @@ def test_what_is_compiled_is_seen_and_compiles_once(framework):
     assert programs_made_by(framework, lambda: compiled_model(framework)) != 0
     compiled, x = compiled_model(framework)
     assert programs_made_by(framework, lambda: compiled(x)) in (0, None)
-    assert room.why.compiled_again(lambda: compiled(x)) is None
+    assert room.why.watched_call(lambda: compiled(x)).again is None
     for function in (compiled, *around(compiled)):
         assert room.why.is_compiled(function)
     for function in (net, *around(net)):
@@ -300,8 +300,8 @@ def test_a_first_call_says_what_it_compiled(framework):
     else:
         assert found.program.recorded >= found.program.contractions >= 1
         assert room.why.eager_operations(found) >= 1
-    assert room.why.programs_run(lambda: fast(x)) in (1, None)
-    assert not room.why.programs_run(lambda: net(x))
+    assert room.why.watched_call(lambda: fast(x)).programs in (1, None)
+    assert not room.why.watched_call(lambda: net(x)).programs
     with room.why.first_call() as compiled:
         fast(x)
     assert compiled() is None

@@ -97,7 +97,7 @@ AGAIN = {
 
 @pytest.mark.parametrize(("run", "reason"), AGAIN.values(), ids=AGAIN)
 def test_a_call_that_compiles_again_has_its_reason_and_its_line(run, reason, caplog, capfd):
-    found = JAX.why.compiled_again(run)
+    found = JAX.why.watched_call(run).again
     assert found is not None
     assert re.search(reason, found.reason), found.reason
     assert (found.file, found.line > 0) == (__file__, True)
@@ -106,33 +106,33 @@ def test_a_call_that_compiles_again_has_its_reason_and_its_line(run, reason, cap
     assert not jax.config.jax_explain_cache_misses
 
 
-def test_an_explanation_leaves_out_why_a_second_call_compiles_and_compiles_nothing():
+def test_an_explanation_compiles_nothing():
     before = JAX.compiler.programs_compiled(), grown._cache_size()
     for function in (made_in_the_function, grown, lambda x: grown(x)):
-        assert explain(function, X).compiled_again is None
+        explain(function, X)
     assert (JAX.compiler.programs_compiled(), grown._cache_size()) == before
 
 
 def test_a_weak_type_is_named():
     fast = jax.jit(lambda x, scale: x * scale)
     scales = iter([2.0, jnp.float32(2), 2.0])
-    found = JAX.why.compiled_again(lambda: fast(X, next(scales)))
+    found = JAX.why.watched_call(lambda: fast(X, next(scales))).again
     assert "weak_type" in found.reason
-    assert JAX.why.compiled_again(lambda: fast(X, 2.0)) is None
+    assert JAX.why.watched_call(lambda: fast(X, 2.0)).again is None
 
 
 def test_what_fits_is_not_compiled_again():
     fast = jax.jit(doubled)
     for run in (lambda: fast(X), lambda: doubled(X), lambda: forward(module, X), lambda: 3):
         run()
-        assert JAX.why.compiled_again(run) is None
+        assert JAX.why.watched_call(run).again is None
 
 
 def test_an_error_while_asking_leaves_nothing_behind():
     listeners = jax._src.monitoring.get_event_duration_listeners
     before = listeners()
     with pytest.raises(ZeroDivisionError):
-        JAX.why.compiled_again(lambda: 1 / 0)
+        JAX.why.watched_call(lambda: 1 / 0)
     assert listeners() == before
     assert not jax.config.jax_explain_cache_misses
 
@@ -246,7 +246,7 @@ def test_a_first_call_knows_what_it_has_compiled_and_compiles_nothing_for_it(mak
     assert (explanation.graph_count, explanation.fallbacks) == (1, ())
     assert (program.recorded, JAX.why.eager_operations(explanation)) == (recorded, eager)
     assert first_call(function, X) is None
-    assert JAX.why.programs_run(lambda: function(X))
+    assert JAX.why.watched_call(lambda: function(X)).programs
 
 
 OPERATIONS = {
@@ -286,14 +286,14 @@ NOT_COMPILED = {
 def test_eager_code_compiles_nothing(function):
     jax.clear_caches()  # so that each operation is compiled
     assert first_call(function, X) is None
-    assert JAX.why.programs_run(lambda: function(X)) == 0
+    assert JAX.why.watched_call(lambda: function(X)).programs == 0
 
 
 def test_a_transformation_of_compiled_code_is_compiled():
     fast = jax.jit(lambda x: jnp.tanh(x * 2) + 1)
     for transformed in (jax.grad(lambda x: fast(x).sum()), jax.vmap(fast)):
         assert first_call(transformed, X).graph_count >= 1
-        assert JAX.why.programs_run(lambda transformed=transformed: transformed(X))
+        assert JAX.why.watched_call(lambda transformed=transformed: transformed(X)).programs
 
 
 def test_what_runs_beside_compiled_code_is_said():
@@ -315,7 +315,7 @@ def test_a_callback_is_code_in_python():
     fast = jax.jit(printed)
     (found,) = first_call(fast, X).fallbacks
     assert found.file == __file__
-    assert JAX.why.programs_run(lambda: fast(X))
+    assert JAX.why.watched_call(lambda: fast(X)).programs
 
 
 def test_what_is_computed_while_compiling_and_what_is_copied_is_counted():
@@ -335,12 +335,12 @@ def test_switched_off_or_not_reached_no_compiled_code_runs():
     def never(x):
         return fast(x) if x.ndim > 5 else x + 1
 
-    assert JAX.why.programs_run(lambda: never(X)) == 0
+    assert JAX.why.watched_call(lambda: never(X)).programs == 0
     assert JAX.why.why_not_compiled(never) == "This call doesn't reach what is compiled: <lambda>."
     with jax.disable_jit():
-        assert JAX.why.programs_run(lambda: fast(X)) == 0
-        assert JAX.why.switched_off() == "jax_disable_jit"
-    assert JAX.why.programs_run(lambda: np.ones(3).sum()) is None
+        assert JAX.why.watched_call(lambda: fast(X)).programs == 0
+        assert JAX.why.why_not_compiled(never).startswith("jax_disable_jit switches")
+    assert JAX.why.watched_call(lambda: np.ones(3).sum()).programs is None
 
 
 def test_a_watch_ends_with_an_error_and_hears_one_thread_alone():
@@ -460,8 +460,7 @@ def test_an_explanation_counts_and_names_what_a_function_calls():
     assert "compiled: halved. " in found.reason
     assert (found.file, found.line > 0) == (__file__, True)
     assert [len(graph.fates) for graph in report.graphs()] == [1]
-    little = jax.jit(lambda x: jnp.tanh(jnp.sin(x * 2) + 1) - x)  # it has more operations
-    for whole in (FAST, Block(), doubled, Holder(), lambda x: little(x) + 1):
+    for whole in (FAST, Block(), doubled, Holder()):
         assert (explain(whole, X).graph_count, explain(whole, X).fallbacks) == (1, ())
 
 

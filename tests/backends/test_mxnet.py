@@ -118,6 +118,19 @@ def test_plain_blocks_and_functions_are_fallbacks():
         graph(lambda x: x * 2, mx.nd.ones((1,)))
 
 
+def test_a_block_that_the_call_makes_is_compiled_though_nobody_has_its_graph():
+    def making(x):
+        block = mx.gluon.nn.HybridLambda(lambda F, x: x + 1)
+        block.hybridize()
+        return block(x)
+
+    report = explain(making, mx.nd.ones(3))
+    assert (report.graph_count, report.program, report.fallbacks) == (1, None, ())
+    assert "calls compiled code" in report.notes[0]
+    with pytest.raises(ArgumentError, match="explain"):
+        graph(making, mx.nd.ones(3))
+
+
 def test_a_block_that_the_call_does_not_reach_is_no_graph_of_it():
     class Half(mx.gluon.Block):
         def __init__(self):
@@ -229,7 +242,7 @@ def test_contractions_are_counted():
         assert steps in (None, found.steps)
     with mx.util.np_shape(True), mx.util.np_array(True):
         found = explain(nn.HybridLambda(in_numpy), mx.np.ones((3, 3), ctx=mx.cpu())).program
-        assert (found.contractions, found.other_steps) == (4, 4)
+        assert (found.contractions, found.steps) == (4, 8)
 
 
 def test_the_steps_of_its_library_are_contractions_as_well():
@@ -272,9 +285,9 @@ def test_a_first_call_knows_the_graphs_that_it_compiles():
     with framework.why.first_call() as compiled:
         net(x)
     assert compiled() is None
-    assert framework.why.programs_run(lambda: net(x))
+    assert framework.why.watched_call(lambda: net(x)).programs
     net.hybridize(False)
-    assert not framework.why.programs_run(lambda: net(x))
+    assert not framework.why.watched_call(lambda: net(x)).programs
 
 
 def test_what_comes_before_a_graph_includes_converting():
@@ -376,12 +389,10 @@ def replacing_a_layer():
 )
 def test_why_a_call_compiles_again(plant):
     function, x, reason = plant()
-    found = get("mxnet").why.compiled_again(lambda: function(x))
+    found = get("mxnet").why.watched_call(lambda: function(x)).again
     assert reason in found.reason
     assert found.file == __file__
     assert linecache.getline(found.file, found.line).endswith("# planted\n")
-    if plant is not hybridizing_afterwards:  # after a call, its block waits for the next one
-        assert explain(function, x).compiled_again == found
 
 
 def test_compilations_are_counted_in_every_call():
@@ -394,10 +405,8 @@ def test_compilations_are_counted_in_every_call():
 def test_what_compiles_once_is_not_accused():
     net, x = mxnet_model()
     net.hybridize()
-    assert explain(net, x).compiled_again is None
-    net(x)
     for model in (net, lambda x: net(x), lambda x: net(x) + net(x[:1])):
-        assert explain(model, x).compiled_again is None
+        assert get("mxnet").why.watched_call(lambda model=model: model(x)).again is None
 
 
 def test_blocks_have_the_graphs_that_they_had_before_an_explanation():
@@ -413,9 +422,8 @@ def test_blocks_have_the_graphs_that_they_had_before_an_explanation():
 
     around = lambda x: net(x) + waiting(x)  # noqa: E731
     for given in (x, mx.np.ones((3, 8)), mx.np.ones((2, 8))):
-        for model in (net, waiting, around):
-            assert explain(model, given).compiled_again is None
-        assert "removes the graph" in explain(hybridizing, given).compiled_again.reason
+        for model in (net, waiting, around, hybridizing):
+            explain(model, given)
     assert net._cached_op is graph_of_net
     assert kept == (net._cached_graph, net._cached_op_args, net._in_format)
     assert waiting._cached_op is None
@@ -471,6 +479,6 @@ def test_two_threads_that_ask_leave_gluon_as_it_was():
             at_once.wait(timeout=0.5)
 
     with ThreadPoolExecutor(2) as pool:
-        found = list(pool.map(get("mxnet").why.compiled_again, [slow, slow]))
-    assert found == [None, None]
+        found = list(pool.map(get("mxnet").why.watched_call, [slow, slow]))
+    assert found == [(0, None), (0, None)]
     assert {name: vars(block)[name] for name in methods} == methods

@@ -63,7 +63,7 @@ def test_a_graph_counts_once_and_each_call_of_it_is_an_entry():
     found = first_call(lambda: loss(net(x), net(x)))
     assert found.graph_count == 2
     assert found.program.contractions == 2
-    assert MXNET.why.programs_run(lambda: loss(net(x), net(x))) == 3
+    assert MXNET.why.watched_call(lambda: loss(net(x), net(x))).programs == 3
 
 
 def test_a_graph_that_was_compiled_before_is_counted_but_not_its_steps():
@@ -103,9 +103,9 @@ def test_an_error_leaves_gluon_as_it_was():
 def test_whether_compiled_code_runs():
     (fast, x), (net, _x) = hybridized(), mxnet_model()
     holder = {"net": fast}
-    assert MXNET.why.programs_run(lambda: fast(x))
-    assert MXNET.why.programs_run(lambda: holder["net"](x) + 1)
-    assert not MXNET.why.programs_run(lambda: net(x))
+    assert MXNET.why.watched_call(lambda: fast(x)).programs
+    assert MXNET.why.watched_call(lambda: holder["net"](x) + 1).programs
+    assert not MXNET.why.watched_call(lambda: net(x)).programs
 
 
 def test_why_no_compiled_code_runs():

@@ -9,7 +9,7 @@ import pytest
 from d2lhybrid import call, compare, import_mxnet, training, variants
 from d2lhybrid.errors import DifferentAnswerError
 from d2lhybrid.verbs.comparison import Comparison
-from d2lhybrid.verbs.sweeping import Sweep
+from d2lhybrid.verbs.sweep import Sweep
 
 QUICK = {"time_limit": 0.2, "check": False, "progress": False, "why": False}
 
@@ -45,7 +45,7 @@ def test_a_model_in_training_mode(make, norm, way):
         assert line.startswith("⚠ Sequential is in training mode")
         assert f"{norm}, Dropout" in line
         assert "net.eval()" in line
-    assert result.rows.warnings == result.warnings == (line.removeprefix("⚠ "),)
+    assert result.warnings == (line.removeprefix("⚠ "),)
     assert line in result._repr_html_()
     assert Comparison.from_json(result.to_json()).warnings == result.warnings
     assert str(Sweep((1, 2), (result, result))).count(line) == 1

@@ -11,7 +11,6 @@ import tensorflow as tf
 from d2lhybrid import call, compare, explain, graph, training, variants
 from d2lhybrid.backends.outputs import copy_outputs
 from d2lhybrid.backends.tensorflow import litert
-from d2lhybrid.backends.tensorflow.modules import eagerly
 from d2lhybrid.core import toolchain
 from d2lhybrid.core.compare_outputs import require_same
 from d2lhybrid.errors import ArgumentError, CannotBuildError
@@ -45,16 +44,6 @@ def test_eager_is_eager(make):
     RAN.clear()
     eager(X)
     assert RAN == [True]
-    assert not tf.config.functions_run_eagerly()
-
-
-def test_functions_run_as_graphs_again_when_the_last_of_two_threads_is_through():
-    one, other = eagerly(), eagerly()
-    one.__enter__()
-    other.__enter__()
-    one.__exit__(None, None, None)
-    assert tf.config.functions_run_eagerly()
-    other.__exit__(None, None, None)
     assert not tf.config.functions_run_eagerly()
 
 

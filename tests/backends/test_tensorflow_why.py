@@ -75,7 +75,7 @@ def shape_below_a_signature():
 )
 def test_a_planted_compilation_has_its_cause(make, reason, traces):
     run = make()
-    found = TENSORFLOW.why.compiled_again(run)
+    found = TENSORFLOW.why.watched_call(run).again
     assert found.reason.startswith(reason)
     assert found.file == __file__
     before = TENSORFLOW.compiler.programs_compiled()
@@ -87,11 +87,11 @@ def test_the_latest_of_the_nearest_traces_is_compared():
     run = python_number()
     for _turn in range(5):
         run()
-    assert TENSORFLOW.why.compiled_again(run).reason.endswith("now 6, before 5")
+    assert TENSORFLOW.why.watched_call(run).again.reason.endswith("now 6, before 5")
 
 
 def test_a_compilation_has_the_line_of_the_call():
-    found = TENSORFLOW.why.compiled_again(made_anew())
+    found = TENSORFLOW.why.watched_call(made_anew()).again
     assert Path(__file__).read_text(encoding="utf-8").splitlines()[found.line - 1].endswith("makes")
 
 
@@ -107,7 +107,7 @@ def test_a_second_call_that_compiles_nothing_has_no_cause():
         lambda: net(x),
         lambda: 3,
     ):
-        assert TENSORFLOW.why.compiled_again(run) is None
+        assert TENSORFLOW.why.watched_call(run).again is None
 
 
 def test_an_error_in_the_call_leaves_tensorflow_as_it_was():
@@ -115,7 +115,7 @@ def test_an_error_in_the_call_leaves_tensorflow_as_it_was():
     concrete = tf.function(lambda x: x).get_concrete_function(X)
     method = type(concrete)._call_flat
     with pytest.raises(ZeroDivisionError):
-        TENSORFLOW.why.compiled_again(lambda: 1 / 0)
+        TENSORFLOW.why.watched_call(lambda: 1 / 0)
     assert isinstance(concrete, call_flat)
     assert type(concrete)._call_flat is method
 
@@ -131,8 +131,8 @@ def test_two_threads_that_ask_leave_tensorflow_as_it_was():
         return concrete(X)
 
     with ThreadPoolExecutor(2) as pool:
-        asked = [pool.submit(TENSORFLOW.why.compiled_again, slow) for _thread in range(2)]
-        assert [one.result() for one in asked] == [None, None]
+        asked = [pool.submit(TENSORFLOW.why.watched_call, slow) for _thread in range(2)]
+        assert [one.result() for one in asked] == [(1, None), (1, None)]
     assert type(concrete)._call_flat is method
 
 
@@ -152,14 +152,14 @@ def test_without_the_callbacks_traces_are_not_counted(monkeypatch):
 def test_integers_that_xla_takes_as_data_are_no_cause():
     embed, ids = by_xla(lambda x, ids: tf.gather(x, ids)), count()
     table = tf.ones((9, 3))
-    assert TENSORFLOW.why.compiled_again(lambda: embed(table, tf.constant([next(ids)]))) is None
+    assert TENSORFLOW.why.watched_call(lambda: embed(table, tf.constant([next(ids)]))).again is None
 
 
 def test_what_keras_compiles_for_its_data_is_not_the_users():
     net, x = tensorflow_model()
     net.predict(x, verbose=0)
     before = TENSORFLOW.compiler.programs_compiled()
-    assert TENSORFLOW.why.compiled_again(lambda: net.predict(x, verbose=0)) is None
+    assert TENSORFLOW.why.watched_call(lambda: net.predict(x, verbose=0)).again is None
     assert TENSORFLOW.compiler.programs_compiled() == before
 
 
@@ -201,7 +201,7 @@ def test_each_of_several_traces_has_the_graph_that_grappler_made_of_it():
 
     found = first_call(run)
     assert (found.graph_count, found.compilations) == (2, 2)
-    assert TENSORFLOW.why.programs_run(run) == 4
+    assert TENSORFLOW.why.watched_call(run).programs == 4
     kinds = [{node.operation for node in one.stages[-1].operations} for one in found.graphs()]
     assert ["Sin" in of_one for of_one in kinds] == [True, False]
     assert ["MatMul" in of_one for of_one in kinds] == [False, True]
@@ -319,16 +319,16 @@ def doubled():
 
 
 def test_a_trace_that_is_called_is_compiled_code(doubled):
-    assert TENSORFLOW.why.programs_run(lambda: doubled(X))
-    assert TENSORFLOW.why.programs_run(lambda: doubled(X))
-    assert TENSORFLOW.why.programs_run(lambda: doubled.get_concrete_function(X)(X))
+    assert TENSORFLOW.why.watched_call(lambda: doubled(X)).programs
+    assert TENSORFLOW.why.watched_call(lambda: doubled(X)).programs
+    assert TENSORFLOW.why.watched_call(lambda: doubled.get_concrete_function(X)(X)).programs
     net, x = tensorflow_model()
-    assert not TENSORFLOW.why.programs_run(lambda: net(x))
-    assert TENSORFLOW.why.programs_run(lambda: net.predict(x, verbose=0))
+    assert not TENSORFLOW.why.watched_call(lambda: net(x)).programs
+    assert TENSORFLOW.why.watched_call(lambda: net.predict(x, verbose=0)).programs
 
 
 def test_functions_that_run_eagerly_are_not_compiled(doubled, run_eagerly):
-    assert not TENSORFLOW.why.programs_run(lambda: doubled(X))
+    assert not TENSORFLOW.why.watched_call(lambda: doubled(X)).programs
     said = TENSORFLOW.why.why_not_compiled(lambda x: doubled(x))
     assert "tf.config.run_functions_eagerly(True)" in said
 
@@ -341,7 +341,7 @@ def test_what_is_compiled_and_never_called_is_named():
     def run(x):
         return step(x) if x is None else x * 2
 
-    assert not TENSORFLOW.why.programs_run(lambda: run(X))
+    assert not TENSORFLOW.why.watched_call(lambda: run(X)).programs
     assert TENSORFLOW.why.why_not_compiled(run).endswith("tf.function has compiled: step.")
     assert TENSORFLOW.why.why_not_compiled(lambda x: x * 2) == ""
 
@@ -350,7 +350,7 @@ def test_a_model_that_keras_has_compiled_runs_as_it_is_when_it_is_called():
     net, x = tensorflow_model()
     assert TENSORFLOW.why.why_not_compiled(net) == ""
     net.compile(loss="mse")
-    assert not TENSORFLOW.why.programs_run(lambda: net(x))
+    assert not TENSORFLOW.why.watched_call(lambda: net(x)).programs
     assert "fit, evaluate and predict" in TENSORFLOW.why.why_not_compiled(net)
 
 

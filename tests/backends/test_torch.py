@@ -1,7 +1,6 @@
 """What is special to PyTorch: what was compiled before, options, reasons, waiting in a trace."""
 
 import functools
-import inspect
 import linecache
 import os
 import re
@@ -389,11 +388,6 @@ def function(calls, **options):
     return compiled, (X, 3)
 
 
-def compiled_elsewhere(calls):
-    function(calls)
-    return times, (X, 3)
-
-
 def one_block_of_three(calls):
     compiled, _x = counting(calls)
     return torch.nn.Sequential(Own(), compiled, Own()), (X,)
@@ -403,7 +397,6 @@ LIMITED = [
     (counting, "def forward"),
     (functools.partial(counting, in_place=True), "def forward"),
     (function, "def times"),
-    (compiled_elsewhere, "def times"),
     (one_block_of_three, "def forward"),
 ]
 
@@ -455,16 +448,6 @@ def test_beyond_the_limit_a_call_runs_eagerly_or_raises_with_fullgraph():
     compiled, (x, _number) = function(calls, fullgraph=True)
     with pytest.raises(Exception, match="fullgraph=True"):
         compiled(x, calls + 1)
-
-
-def test_a_model_may_have_a_limit_of_its_own():
-    if "recompile_limit" not in inspect.signature(torch.compile).parameters:
-        pytest.skip("this version of torch has one limit for all")
-    for make in (counting, function):
-        assert explain(make(9, recompile_limit=20)[0], *make(0)[1]).fallbacks == ()
-        torch.compiler.reset()
-        assert len(explain(make(9, recompile_limit=3)[0], *make(0)[1]).fallbacks) == 1
-        torch.compiler.reset()
 
 
 def test_what_is_compiled_in_a_model_or_a_function_counts():

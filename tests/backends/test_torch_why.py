@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from d2lhybrid import explain, graph, variants
 from d2lhybrid.backends import get, hooks
-from d2lhybrid.backends.torch import dynamo, inductor, private
+from d2lhybrid.backends.torch import dynamo, inductor
 from d2lhybrid.errors import CallFailedError
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -421,7 +421,7 @@ class Encoder(nn.Module):
 def why_not(function, *args, calls=1):
     for _turn in range(calls):
         function(*args)
-    assert PYTORCH.why.programs_run(lambda: function(*args)) == 0
+    assert PYTORCH.why.watched_call(lambda: function(*args)).programs == 0
     return PYTORCH.why.why_not_compiled(function)
 
 
@@ -432,7 +432,7 @@ def test_what_was_compiled_may_never_be_reached():
     net.compile(backend="eager")
     assert why_not(net.encode, X) == "Calls don't reach what was compiled, Encoder."
     net(X)
-    assert PYTORCH.why.programs_run(lambda: net(X))
+    assert PYTORCH.why.watched_call(lambda: net(X)).programs
 
 
 def test_a_hook_that_is_not_compiled_leaves_the_forward_compiled():
@@ -440,7 +440,7 @@ def test_a_hook_that_is_not_compiled_leaves_the_forward_compiled():
     net.register_forward_pre_hook(torch.compiler.disable(lambda module, args: None))
     net.compile(backend="eager")
     net(X)
-    assert PYTORCH.why.programs_run(lambda: net(X))
+    assert PYTORCH.why.watched_call(lambda: net(X)).programs
 
 
 def test_what_was_given_up_is_said_with_the_reason_and_the_line():
@@ -639,7 +639,7 @@ AGAIN = [
 
 @pytest.mark.parametrize(("make", "reason", "line"), AGAIN)
 def test_why_it_was_compiled_again_is_said_in_the_words_of_pytorch(make, reason, line):
-    finding = PYTORCH.why.compiled_again(make())
+    finding = PYTORCH.why.watched_call(make()).again
     assert re.search(reason, finding.reason), finding
     assert len(finding.reason.splitlines()) == 1
     if line is None:
@@ -660,31 +660,16 @@ def test_what_the_user_has_compiled_gets_no_program_by_an_explanation():
     fast(X)
     for x in (X, X[:1], X.double(), torch.ones(3, 5)):
         for model in (fast, waiting, lambda x: fast(x) + waiting(x).sum(-1)):
-            assert explain(model, x).compiled_again is None
+            explain(model, x)
     programs = len(made), dynamo.compilations(fast), dynamo.compilations(waiting)
     assert programs == (1, 1, 0)
     with torch.compiler.set_stance("fail_on_recompile"):
         fast(X)
 
 
-def test_an_explanation_says_why_each_call_compiles_a_program():
-    counting = compiled(Counting())
-    counting(X)
-    for model in (counting, lambda x: counting(x) + 1):
-        found = explain(model, X).compiled_again
-        assert re.search(r"calls == \d", found.reason)
-        assert "# an attribute" in linecache.getline(found.file, found.line)
-    assert dynamo.compilations(counting) == 1
-
-
-def test_a_pytorch_that_keeps_all_programs_together_is_not_asked(monkeypatch):
-    monkeypatch.setattr(private, "APART", {})
-    assert PYTORCH.why.apart(chain, (X,), {}) is None
-
-
 def test_nothing_is_said_where_nothing_is_compiled_again():
     for make in (with_the_same_number, lambda: lambda: chain(X), lambda: lambda: fast(X)):
-        assert PYTORCH.why.compiled_again(make()) is None
+        assert PYTORCH.why.watched_call(make()).again is None
 
 
 def test_a_call_behind_the_limit_compiles_nothing():
@@ -692,18 +677,17 @@ def test_a_call_behind_the_limit_compiles_nothing():
     run = call_with_numbers(range(limit + 20))
     for _turn in range(limit + 1):
         run()
-    assert PYTORCH.why.compiled_again(run) is None
-    explanation = explain(run)
-    assert [finding.is_limit for finding in explanation.fallbacks] == [True]
-    assert explanation.compiled_again is None
+    assert PYTORCH.why.watched_call(run).again is None
+    (finding,) = explain(run).fallbacks
+    assert finding.reason.startswith(f"The limit of {limit} compilations is reached")
 
 
 def test_a_call_runs_eagerly_if_it_fits_no_program_behind_the_limit():
     limit = torch._dynamo.config.recompile_limit
-    run = call_with_numbers([*range(limit + 3), 1])
+    run = call_with_numbers([*range(limit + 4), 1])
     for _turn in range(limit + 1):
         run()
-    assert [PYTORCH.why.programs_run(run) for _turn in range(3)] == [0, 0, 1]
+    assert [PYTORCH.why.watched_call(run).programs for _turn in range(2)] == [0, 1]
 
 
 def test_compilations_are_counted_as_they_come():
@@ -773,7 +757,7 @@ def test_the_limit_of_a_part_is_said_and_left_alone():
         report = explain(lambda x: times(x, 3) + 1, X)
         assert (report.compilations, report.graph_count) == (limit, 1)
         (finding,) = report.fallbacks
-        assert finding.is_limit
+        assert finding.reason.startswith(f"The limit of {limit} compilations is reached")
 
 
 def test_a_mistake_in_a_part_is_the_users_and_a_refusal_is_the_compilers():
@@ -803,10 +787,3 @@ def test_after_an_interrupt_everything_runs_as_before():
     with pytest.raises(KeyboardInterrupt):
         explain(lambda x: [fast(x), interrupted()], X)
     assert torch._dynamo.eval_frame._callback_from_stance is callback_of
-
-
-def test_without_the_private_name_the_whole_is_recorded(monkeypatch):
-    monkeypatch.setattr(dynamo, "can_compile_parts", lambda: False)
-    assert explain(around, X).graph_count == 1
-    operations = explain(around, X).graphs()[0].stages[0].operations
-    assert [node.operation for node in operations] == ["add", "mul"]

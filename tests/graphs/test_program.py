@@ -32,4 +32,3 @@ def test_contractions_are_counted_alone_fused_and_as_calls_of_libraries():
     graph = Graph("JAX", "f", (traced, left), contractions=CONTRACTIONS, control_flow=CONTROL_FLOW)
     program = counted([graph, graph])
     assert program == Program(2, 8, contractions=4, fused=0, folded=0, control_flow=2)
-    assert program.other_steps == 4

@@ -1,4 +1,4 @@
-"""New memory is counted for each call, and what it costs is measured."""
+"""New memory is counted for each call."""
 
 import sys
 from mmap import mmap
@@ -8,13 +8,12 @@ import pytest
 
 from d2lhybrid import compare, measure
 from d2lhybrid.measuring import counters
-from d2lhybrid.measuring.counters import page_fault_seconds
 
 MANY = 2**20  # bytes, of which a page fault each brings a few thousand
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts it")
-def test_new_memory_is_counted_for_each_call_and_its_cost_is_measured():
+def test_new_memory_is_counted_for_each_call():
     def asks_anew():
         memory = mmap(-1, MANY)
         np.frombuffer(memory, np.uint8)[::4096] = 1
@@ -25,18 +24,10 @@ def test_new_memory_is_counted_for_each_call_and_its_cost_is_measured():
     c = compare(functions, check=False, time_limit=0.5, progress=False)
     assert MANY / 4096 * 0.95 < c["anew"].page_faults < MANY / 4096 * 1.2
     assert c["again"].page_faults < 5
-    assert 1e-8 < c.env.page_fault_seconds < 1e-4
-    assert 0.3 < c["anew"].page_fault_share < 3
-    assert c["again"].page_fault_share < 0.1
     assert measure(asks_anew, time_limit=0.3).page_faults > MANY / 4096 * 0.9
 
 
 def test_where_nobody_counts_it_is_not_known(monkeypatch):
     monkeypatch.setattr(counters, "resource", None)
-    page_fault_seconds.cache_clear()
-    try:
-        assert page_fault_seconds() is None
-        c = compare({"a": lambda: 1.0}, time_limit=0.1, progress=False)
-        assert c["a"].page_faults is c["a"].page_fault_share is None
-    finally:
-        page_fault_seconds.cache_clear()
+    c = compare({"a": lambda: 1.0}, time_limit=0.1, progress=False)
+    assert c["a"].page_faults is None

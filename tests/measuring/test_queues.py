@@ -11,7 +11,8 @@ from d2lhybrid.backends.variant import SelfTimed, TrainingStep
 from d2lhybrid.core.arguments import call
 from d2lhybrid.errors import CallFailedError
 from d2lhybrid.measuring.sampler import Sampler
-from d2lhybrid.verbs.comparing import compare, measure
+from d2lhybrid.verbs.compare import compare
+from d2lhybrid.verbs.measure import measure
 
 COSTS = {"launch": 5e-6, "wait": 2e-6, "wake": 60e-6}  # about those of a GPU, or of MXNet
 KERNEL = 30e-6

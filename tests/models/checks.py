@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 from d2lhybrid import compare, explain, load, run_native, variants, verify
+from d2lhybrid.artifacts.examples import load_examples
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.backends import get
 from d2lhybrid.core.arguments import call
@@ -85,11 +86,14 @@ def check_load(folders, data):
 def check_native(folder):
     """The program without Python computes the recorded outputs."""
     stored = read(folder)
-    recorded = [raw.array for raw in stored.load_inputs(0)]
+    recorded = [raw.array for raw in load_examples(stored.root, 0, "input", stored.manifest.inputs)]
     args, kwargs = stored.manifest.in_spec.unflatten(recorded)
     output = run_native(call(folder, *args, **kwargs))
     received = [HostArray.of(leaf) for _path, leaf in leaves(output) if hasattr(leaf, "__array__")]
-    expected = [HostArray.of(raw.values()) for raw in stored.load_outputs(0)]
+    expected = [
+        HostArray.of(raw.values())
+        for raw in load_examples(stored.root, 0, "output", stored.manifest.outputs)
+    ]
     if found := mismatch(dict(enumerate(received)), dict(enumerate(expected))):
         raise Wrong(found)
     return ""
@@ -102,18 +106,18 @@ def read_here(folder):
     model = load(folder)  # imports the framework
     framework = get(manifest.framework)
     tensors = framework.device
-    recorded = stored.load_inputs(0)
+    recorded = load_examples(stored.root, 0, "input", stored.manifest.inputs)
     args, kwargs = manifest.in_spec.unflatten(
         [tensors.from_host(r, manifest.options) for r in recorded]
     )
     output = framework.models.infer(model, args, kwargs)
     tree, found = tree_flatten(output, tensors.is_tensor, "output")
     received = [tensors.to_host(tensor) for _path, tensor in found]
-    wanted = stored.load_outputs(0)
-    differs = mismatch(dict(enumerate(received)), dict(enumerate(wanted))) or ""
+    wanted = load_examples(stored.root, 0, "output", stored.manifest.outputs)
+    differs = mismatch(dict(enumerate(received)), dict(enumerate(wanted)))
     if tree != manifest.out_spec:
         differs = f"{differs} {tree}"
-    return {"difference": str(differs), "ok": verify(folder).ok}
+    return {"difference": differs, "ok": verify(folder).ok}
 
 
 if __name__ == "__main__":

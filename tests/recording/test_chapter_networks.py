@@ -48,13 +48,10 @@ def test_a_missing_notebook_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore:.torch.jit.script_method:DeprecationWarning")  # Inductor's own
 @pytest.mark.parametrize("framework", [PyTorch, Jax])
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_the_chapter_s_networks_answer_in_each_type(framework: type[Any], dtype: str) -> None:
+def test_the_chapter_s_networks_answer(framework: type[Any]) -> None:
     for name in ("resnet", "encoder"):
-        ways, args = framework().ways(Case(name, 2, dtype))
-        answer = ways["eager"](*args)
-        assert tuple(answer.shape) == (2, 10)
-        assert str(answer.dtype).removeprefix("torch.") == dtype
+        ways, args = framework().ways(Case(name, 2))
+        assert tuple(ways["eager"](*args).shape) == (2, 10)
 
 
 @pytest.mark.parametrize("name", ["eager", "eager, channels last"])

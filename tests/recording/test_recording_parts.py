@@ -30,8 +30,8 @@ from recording.recordings import (
 def part(folder: Path, name: str) -> PartFile:
     """A part whose file has no entry yet."""
     kind: Any = PARTS[name]
-    about = {"schema": SCHEMA, "version": VERSION, "part": name, "device": "a CPU", "driver": ""}
-    about |= {"framework": name.rpartition("-")[2], "memory_mib": 0, "cores": 2, "versions": {}}
+    about = {"schema": SCHEMA, "version": VERSION, "part": name, "device": "a CPU"}
+    about |= {"framework": name.rpartition("-")[2], "versions": {}}
     about |= {"date": "2026-11-29", "commit": "0" * 40, "complete": False, "entries": []}
     recording: Recording = kind(**about)
     write_recording(recording, folder / f"{name}.json")
@@ -111,7 +111,6 @@ def test_networks_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert [row.label for row in entry.rows] == ["eager", "nnx.jit", "jit"]
     for row in entry.rows:
         assert row.seconds["latency"] > 0
-        assert row.difference < 1e-3
 
 
 def test_further_processes_measure_the_first_cases_again() -> None:

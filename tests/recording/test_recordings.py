@@ -16,7 +16,6 @@ from recording.recordings import (
     read_recordings,
     write_recording,
 )
-from recording.tables import tables
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDED = ROOT / "recorded"
@@ -88,14 +87,3 @@ def test_a_file_that_is_cut_is_refused(tmp_path: Path) -> None:
     file.write_text(file.read_text()[:1000])
     with pytest.raises(RecordingError, match="Expected a recording in"):
         read_recordings(tmp_path)
-
-
-def test_recorded_networks_show_as_tables() -> None:
-    shown = tables(RECORDED / "nvidia-h100/networks-pytorch.json")
-    latency, throughput = shown.strip().split("\n\n")
-    assert latency.startswith("| latency | eager | torch.compile |")
-    assert throughput.startswith("| throughput | eager |")
-    (line,) = [line for line in latency.splitlines() if line.startswith("| encoder, batch 1,")]
-    assert "| 0.708 ms, 0.67 ms, 0.6 ms, 0.536 ms | (1.14), (1.09), (1.02), 1.15 |" in line
-    with pytest.raises(RecordingError, match="Expected recorded networks"):
-        tables(RECORDED / "nvidia-h100/cells-jax.json")

@@ -85,7 +85,8 @@ def test_a_sentence_for_each_bar(results):
         r"and \d\S+, with a noise floor of \S+%\.",
         r"few: it is undecided whether c is faster than eager\. There are too few rounds to "
         r"decide it\.",
-        r"few: d against eager: slower in each of 3 rounds \(5\.00 ms instead of 1\.00 ms\)\.",
+        r"few: it is undecided whether d is faster than eager\. There are too few rounds to "
+        r"decide it\.",
     ]
     for line, pattern in zip(said, patterns, strict=True):
         assert re.fullmatch(pattern, line), line
@@ -114,12 +115,12 @@ def test_bars_reach_from_eager_to_the_ratio_and_are_told_apart_without_colours(r
     assert {bar.get_x() for bar in filled} == {1}
     assert ax.get_xscale() == "log"
     pale = [bar.get_alpha() is not None for bar in filled]
-    assert pale == [row.latency.shown_verdict == "undecided" for row in rows]
+    assert pale == [row.latency.verdict == "undecided" for row in rows]
     dashed = [bar for bar in ax.patches if not bar.get_facecolor()[3]]
     assert len(dashed) == sum(pale)
     said = [text.get_text() for text in ax.texts if "×" in text.get_text()]
     assert [bool(re.search(", (same|undecided)", text)) for text in said] == [
-        row.latency.shown_verdict in ("same", "undecided") for row in rows
+        row.latency.verdict in ("same", "undecided") for row in rows
     ]
     assert re.fullmatch(r"(2\.0\d|1\.99)× \(20\.0 ms\)", said[0])
     (diamond,) = (line for line in ax.lines if line.get_marker() == "D" and len(line.get_xdata()))
@@ -204,11 +205,11 @@ def test_in_a_notebook_the_picture_comes_first_and_once(tmp_path):
     ("made", "guess", "said"),
     [
         ({}, {}, "comparisons, words or numbers by name, such as .*Received: {}"),
-        (None, {}, "comparisons, words or numbers by name.*NoneType"),
-        ({"a": comparison(LARGE), "b": 3}, {}, "what compare returns.*int for 'b'"),
-        ({"a": [1]}, {}, r"comparisons, words or numbers\. Received: \[1\] for 'a'"),
-        ({"a": True}, {}, "Received: True for 'a'"),
-        ({"a": "kept", "b": 2}, {}, "words alone or numbers alone. Received: 'kept' and 2"),
+        (None, {}, "comparisons, words or numbers by name.*None"),
+        ({"a": comparison(LARGE), "b": 3}, {}, "Received: {'a': Comparison, 'b': 3}"),
+        ({"a": [1]}, {}, r"words or numbers by name, .*Received: {'a': \[1\]}"),
+        ({"a": True}, {}, "Received: {'a': True}"),
+        ({"a": "kept", "b": 2}, {}, "Received: {'a': 'kept', 'b': 2}"),
         (FATES, ["kept"], "dict of guesses, such as {'exp': 'dropped'}. Received: list"),
         (FATES, {"sin": "kept"}, "guesses for 'exp', 'tanh', 'add'. Received: one for 'sin'"),
         (FATES, {"exp": 1}, "a word as the guess for 'exp'. Received: 1"),

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from d2lhybrid.errors import ArgumentError
 from d2lhybrid.teaching import Trials, outcome, print_table
 
 
@@ -116,14 +115,6 @@ def test_a_result_is_shown_as_rounded_numbers_and_an_error_as_a_line():
     ):
         assert repr(outcome(lambda value=value: value)) == shown
     assert outcome({}.__getitem__, "word " * 99).endswith("[...]")
-    with pytest.raises(ArgumentError, match="two inputs"):
-        Trials({})(abs, inputs=(1,))
-    with pytest.raises(ArgumentError, match="situation"):
-        Trials({}, inputs=(1, 2))(abs, instead="abs")
-    trials = Trials({}, inputs=(1, 2))
-    trials(abs, "a sign")
-    with pytest.raises(ArgumentError, match="'a root'"):
-        trials(abs, "a root", instead="abs")
 
 
 def test_a_table_may_have_one_column(capsys):

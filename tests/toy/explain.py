@@ -8,7 +8,3 @@ def explain(model, args, kwargs):
     return Explanation(
         f"{toy.FRAMEWORK.display} {toy.__version__}", type(model).__name__, 0, graph_count=1
     )
-
-
-def graphs(model, args, kwargs):
-    return ()

@@ -9,7 +9,7 @@ from fake import Machine
 
 from d2lhybrid.backends.variant import Variant
 from d2lhybrid.errors import ArgumentError, UnknownLabelError
-from d2lhybrid.verbs.sweeping import sweep
+from d2lhybrid.verbs.sweep import sweep
 from d2lhybrid.verbs.variants import Variants
 
 
@@ -53,11 +53,19 @@ def test_a_sweep_shows_a_variant_that_is_missing_at_a_size():
         return (Variants({"a": Variant(m.function(1e-3)), "b": Variant(b)}),)
 
     s = sweep(make, [1, 2], timer=m.clock, progress=False)
-    assert s.labels == ["a", "b"]
     assert [list(c) for c in s.comparisons] == [["a", "b"], ["a"]]
     assert "no room" in repr(s)
     with pytest.raises(UnknownLabelError, match="no room"):
         s.claim("b", "faster")
+
+
+def test_only_chooses_among_functions_as_among_variants():
+    m = Machine()
+    made = ({"a": m.function(1e-3), "b": m.function(1e-4), "c": m.function(1e-2)},)
+    s = sweep(lambda n: made, [1], only=["a", "c"], timer=m.clock, progress=False)
+    assert list(s.comparisons[0]) == ["a", "c"]
+    with pytest.raises(UnknownLabelError, match="Received: 'd'"):
+        sweep(lambda n: made, [1], only=["d"], timer=m.clock, progress=False)
 
 
 FUNCTIONS = ({"a": list},)
@@ -71,7 +79,6 @@ FUNCTIONS = ({"a": list},)
         (FUNCTIONS, ["float32"], {}, "Expected sizes.*'float32'"),
         (FUNCTIONS, [1], {"dynamics": True}, "no dynamics, only sizes, only, baseline"),
         (FUNCTIONS, [1], {"seed": "first"}, "a whole number.*'first'"),
-        (FUNCTIONS, [1], {"only": ["a"]}, "a net from make.*dict"),
         (list, [1], {}, r"\(net, x\) from make.*list"),
         ((), [1], {}, r"\(net, x\) from make.*tuple"),
     ],

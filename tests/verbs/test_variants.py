@@ -10,10 +10,13 @@ from our_names import OUR_NAMES
 from d2lhybrid import call
 from d2lhybrid.backends.variant import DeferredBuild, Variant, WithCompilerNote
 from d2lhybrid.errors import ArgumentError, UnknownLabelError
-from d2lhybrid.verbs.comparing import compare, measure
-from d2lhybrid.verbs.sweeping import sweep
+from d2lhybrid.showing.advice import advice
+from d2lhybrid.verbs.compare import compare
+from d2lhybrid.verbs.inference import variants
+from d2lhybrid.verbs.measure import measure
+from d2lhybrid.verbs.sweep import sweep
 from d2lhybrid.verbs.training import training
-from d2lhybrid.verbs.variants import Variants, variants
+from d2lhybrid.verbs.variants import Variants
 
 
 def made(m, *args):
@@ -58,7 +61,7 @@ def test_variants_with_a_function_of_ones_own_keep_what_is_known_of_them(join):
     c = compare(found, timer=m.clock, baseline="eager", progress=False, seed=1)
     assert ({*c.others}, c.unavailable) == ({"old", "mine"}, {"aot": "no compiler"})
     assert (c.references, c.deprecated) == (("C",), ("old",))
-    assert "Use mine" in c.advice
+    assert "Use mine" in advice(c.rows)
 
 
 def test_what_a_way_is_is_known_in_a_plain_dict():
@@ -78,7 +81,7 @@ def test_what_a_way_is_is_known_in_a_plain_dict():
 
     def shown(functions):
         c = compare(functions, timer=m.clock, progress=False, seed=1)
-        return list(c), c.deprecated, c.references, list(c.unavailable), c.advice[:8]
+        return list(c), c.deprecated, c.references, list(c.unavailable), advice(c.rows)[:8]
 
     known = ("old",), ("C",), [], "Use new:"  # a dict has no reasons for what is not in it
     assert shown({**ways, "mine": mine}) == (["eager", "old", "new", "C", "mine"], *known)
@@ -150,7 +153,7 @@ def test_attributes_of_a_callable_may_have_any_name_of_ours(value):
     assert [one.median for one in c.values()] == pytest.approx([1e-3] * 3)
     assert not any(one.note for one in c.values())
     s = sweep(lambda n: (ways, n), [1], timer=m.clock, progress=False)
-    assert s.labels == list(ways)
+    assert [list(c) for c in s.comparisons] == [list(ways)]
 
 
 def test_an_attribute_that_raises_is_no_hindrance():

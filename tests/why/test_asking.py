@@ -11,9 +11,10 @@ from fake import Fake, Machine
 from d2lhybrid import backends
 from d2lhybrid.backends.variant import DeferredBuild
 from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
+from d2lhybrid.graphs.facts import WatchedCall
 from d2lhybrid.graphs.graph import Graph
 from d2lhybrid.graphs.stages import Node, Part, Stage
-from d2lhybrid.verbs.comparing import compare
+from d2lhybrid.verbs.compare import compare
 from d2lhybrid.verbs.comparison import Comparison
 from d2lhybrid.why import asking
 
@@ -53,7 +54,7 @@ class Xyz(Fake):
         super().__init__("xyz", "device", "compiler", "why")
         self.machine, self.asked, self.programs = machine, [], 0
         self.explanation, self.runs, self.again = WHOLE, 1, None
-        self.why_not, self.before, self.off = "", 20 * MICRO, ""
+        self.why_not, self.before = "", 20 * MICRO
         self.first_calls = []
 
     def is_tensor(self, obj):
@@ -65,9 +66,6 @@ class Xyz(Fake):
     def is_compiled(self, function):
         return isinstance(function, Compiled)
 
-    def switched_off(self):
-        return self.off
-
     @contextmanager
     def first_call(self):
         before = self.programs
@@ -75,19 +73,14 @@ class Xyz(Fake):
         compiles = self.programs > before
         self.first_calls.append(compiles)
 
-    def programs_run(self, run):
-        self.asked.append("runs compiled")
+    def watched_call(self, run):
+        self.asked.append("watched")
         run()
-        return self.runs
+        return WatchedCall(self.runs, self.again)
 
     def why_not_compiled(self, function):
         self.asked.append("why not")
         return self.why_not
-
-    def compiled_again(self, run):
-        self.asked.append("again")
-        run()
-        return self.again
 
     def seconds_before(self, run):
         self.asked.append("before")
@@ -140,7 +133,7 @@ def test_of_a_compiled_row_the_facts_are_asked_and_of_an_eager_one_nothing(xyz):
     assert facts.before_seconds == 20 * MICRO
     assert facts.eager_operations == 4
     assert list(c.facts) == ["jit"]
-    assert xyz.asked == ["runs compiled", "before"]
+    assert xyz.asked == ["watched", "before"]
     assert Comparison.from_json(c.to_json()) == c
 
 
@@ -154,7 +147,7 @@ def test_two_compiled_rows_both_have_facts_and_no_count_of_eager_operations(xyz)
 def test_where_no_compiled_code_runs_only_the_reason_is_asked(xyz):
     xyz.runs, xyz.why_not = 0, "The compiler gave it up."
     c = compared(xyz, {"eager": function(xyz, 1e-4), "jit": compiled(xyz, 1.2e-4)})
-    assert xyz.asked == ["runs compiled", "why not"]
+    assert xyz.asked == ["watched", "why not"]
     assert c.why("jit").cause == "not_compiled"
     assert "The compiler gave it up." in str(c.why("jit"))
 
@@ -164,13 +157,6 @@ def test_what_was_compiled_ahead_of_time_is_not_asked_whether_compiled_code_runs
     c = compared(xyz, {"eager": function(xyz, 1e-4), "ahead": ahead})
     assert xyz.asked == ["before"]
     assert c.facts["ahead"].runs_compiled
-
-
-def test_a_compiler_that_is_switched_off_is_asked_nothing(xyz):
-    xyz.off = "xyz.disable"
-    c = compared(xyz, {"eager": function(xyz, 1e-4), "jit": compiled(xyz, 1.2e-4)})
-    assert not xyz.asked
-    assert "xyz.disable switches the compiler off" in str(c.why("jit"))
 
 
 def test_a_call_that_compiles_again_is_asked_why_and_not_what_comes_before(xyz):
@@ -215,14 +201,14 @@ def fail(error):
     return method
 
 
-@pytest.mark.parametrize("method", ["programs_run", "seconds_before", "eager_operation"])
+@pytest.mark.parametrize("method", ["watched_call", "seconds_before", "eager_operation"])
 def test_a_question_that_fails_has_no_answer_and_the_others_have_theirs(xyz, method):
     setattr(xyz, method, fail(RuntimeError(method)))
     facts = compared(xyz, {"eager": function(xyz, 1e-4), "jit": compiled(xyz, 1e-4)}).facts["jit"]
     assert facts.program.recorded == 4
     assert not facts.is_cut_short
     unknown = {
-        "programs_run": facts.programs_run,
+        "watched_call": facts.programs_run,
         "seconds_before": facts.before_seconds,
         "eager_operation": facts.eager_operation_seconds,
     }
@@ -243,7 +229,7 @@ def test_an_interrupt_ends_the_questions_and_loses_nothing(xyz):
 def test_whether_compiled_code_runs_is_asked_of_each_row_before_what_takes_long(xyz):
     functions = {"eager": function(xyz, 1e-4), "jit": compiled(xyz, 1e-4), "b": compiled(xyz, 1e-4)}
     compared(xyz, functions)
-    assert xyz.asked[:2] == ["runs compiled"] * 2
+    assert xyz.asked[:2] == ["watched"] * 2
 
 
 def test_questions_end_with_their_time_and_the_line_says_so(xyz):
@@ -252,9 +238,9 @@ def test_questions_end_with_their_time_and_the_line_says_so(xyz):
 
     def slowly(run):
         now[0] += 2 * asking.SECONDS
-        return True
+        return WatchedCall(1, None)
 
-    xyz.programs_run = slowly
+    xyz.watched_call = slowly
     samplers = c.experiment.rounds.samplers
     facts = asking.ask(samplers, c.rows, progress=False, clock=lambda: now[0])["jit"]
     assert (facts.runs_compiled, facts.before_seconds, facts.program) == (True, None, None)
@@ -283,5 +269,5 @@ def test_what_is_called_while_asking_counts_as_no_call(xyz):
     c = compared(xyz, functions, why=False)
     before = c["jit"].later_calls
     c.why("jit")
-    assert "runs compiled" in xyz.asked
+    assert "watched" in xyz.asked
     assert c.experiment.measurement("jit").later_calls == before

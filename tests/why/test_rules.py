@@ -98,14 +98,6 @@ def test_a_callback_in_the_reader_s_code_is_a_cause_unless_it_is_faster():
     assert told(50, facts).cause == "unknown"
 
 
-def test_past_the_limit_a_part_is_not_compiled():
-    facts = Facts(True, graphs=8, why_not="The limit of 8 is reached.")
-    why = told(140, facts)
-    assert why.cause == "not_compiled"
-    assert why.sentence == "A part of fast isn't compiled. The limit of 8 is reached."
-    assert told(50, facts).cause == "unknown"
-
-
 def test_what_python_runs_is_said_with_the_first_place_in_the_reader_s_code():
     inside = Finding("a callback", "")
     place = Finding("pure_callback", "model.py", 9)

@@ -4,16 +4,13 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from d2lhybrid.core.arguments import Args, Function, Kwargs
-from d2lhybrid.graphs.explanation import Explanation, Finding
+from d2lhybrid.core.arguments import Function
+from d2lhybrid.graphs.explanation import Explanation
+from d2lhybrid.graphs.facts import WatchedCall
 
 
 def is_compiled(_function: Function) -> bool:
     return False
-
-
-def switched_off() -> str:
-    return ""
 
 
 def hint(_error: Exception) -> str:
@@ -24,24 +21,12 @@ def first_call() -> AbstractContextManager[Callable[[], Explanation | None]]:
     return nullcontext(lambda: None)
 
 
-def programs_run(_run: Function) -> int | None:
-    return None
+def watched_call(_run: Function) -> WatchedCall:
+    return WatchedCall(programs=None, again=None)
 
 
 def why_not_compiled(_function: Function) -> str:
     return ""
-
-
-def limit_reached(_function: Function) -> str:
-    return ""
-
-
-def compiled_again(_run: Callable[[], Any]) -> Finding | None:
-    return None
-
-
-def apart(_model: Function, _args: Args, _kwargs: Kwargs) -> AbstractContextManager[object] | None:
-    return None
 
 
 def seconds_before(_run: Function) -> float | None:

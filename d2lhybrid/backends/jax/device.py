@@ -154,11 +154,7 @@ def is_waited_by(jaxpr: Any) -> bool:
 
 
 def settings(_with_threads: bool) -> Iterable[defaults.Setting]:
-    return [
-        (_update, (name, getattr(jax.config, name)))
-        for name in _SETTINGS
-        if hasattr(jax.config, name)
-    ]
+    return [(_update, (name, getattr(jax.config, name))) for name in _SETTINGS]
 
 
 def _update(name: str, value: Any) -> None:

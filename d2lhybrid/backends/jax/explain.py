@@ -12,28 +12,26 @@ from jax.extend.core import jaxprs_in_params
 from d2lhybrid.backends.failures import quiet, require_runs
 from d2lhybrid.backends.jax import private
 from d2lhybrid.backends.jax.modules import (
+    calls_nnx_jit,
     compiled_in,
     eager,
     is_jitted,
     is_module,
-    jitted_behind,
-    traceable,
+    pure,
     traced,
 )
 from d2lhybrid.backends.jax.stages import stages_of
 from d2lhybrid.backends.traces import kept_attributes
 from d2lhybrid.core.arguments import Args, Kwargs, name_of
+from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.user_code import last_user_frame
-from d2lhybrid.graphs.explanation import Explanation, Finding, MissingNames, Recording
+from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
 from d2lhybrid.graphs.graph import Graph
 from d2lhybrid.graphs.hlo import CONTRACTIONS, CONTROL_FLOW
 from d2lhybrid.graphs.stages import Stage
 
 VERSION = f"JAX {jax.__version__}"
-# What runs beside the first compiled part of a model, other operations and further parts: so many,
-# or such a part of all operations, is worth a word. An addition around a network is not.
-_MANY_OUTSIDE, _SHARE_OUTSIDE = 3, 0.2
 _CALLBACKS = {"pure_callback", "io_callback", "debug_callback", "debug_print"}
 
 
@@ -43,43 +41,39 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     A program of JAX is always whole, so there are no graph breaks. A model that isn't compiled, but
     calls what is, takes a graph for each of these calls.
     """
-    jitted = compiled_in(model)
-    missing = MissingNames()
-    compilations = missing.ask(lambda: sum(map(private.compilations, jitted)), 0)
-    with kept_attributes(model):  # until it is known what leaks
-        before = _live_tracers()
-        jaxpr, error = _traced(model, args, kwargs)
-        leaks = () if error else _leaks(model, before)
-    notes = missing.notes("JAX")
+    _require_no_nnx_jit_in(model)
     name = name_of(model)
-    report = Explanation(VERSION, name, compilations, graph_count=0, notes=notes)
-    if error:  # which holds the tracers of the call
-        return replace(report, unsupported=(Finding.of(error),))
-    if not leaks:  # else a later call may raise, whatever its types are
-        notes = (_signature(model, jaxpr), *notes)
+    compilations = sum(map(private.compilations, compiled_in(model)))
+    report = Explanation(VERSION, name, compilations, graph_count=0)
+    with kept_attributes(model), quiet():  # until it is known what leaks
+        before = _live_tracers()
+        try:
+            jaxpr = traced(model, args, kwargs).jaxpr
+        except Exception as error:
+            require_runs(name, eager(model), args, kwargs)
+            return replace(report, unsupported=(Finding.of(error),))
+        leaks = _leaks(model, before)
     programs = _programs(model, jaxpr)
     return replace(
         report,
         graph_count=len(programs),
         fallbacks=(*_only_parts(model, jaxpr, programs), *calls_into_python(jaxpr.jaxpr)),
         unsupported=leaks,
-        notes=notes,
+        # After a leak, a later call may raise, whatever its types are.
+        notes=() if leaks else (_signature(model, jaxpr),),
         recording=Recording(partial(made, programs)),
     )
 
 
-def _traced(model: Any, args: Args, kwargs: Kwargs) -> tuple[Any, Exception | None]:
-    """The jaxpr of a model, with its own static arguments where it is compiled; or a refusal.
-
-    Raises:
-        CallFailedError: it cannot run uncompiled either.
-    """
-    with quiet():
-        try:
-            return traced(model, args, kwargs).jaxpr, None
-        except Exception as error:
-            require_runs(name_of(model), eager(model), args, kwargs)
-            return None, error
+def _require_no_nnx_jit_in(model: Any) -> None:
+    """Raise ArgumentError if it calls what ``nnx.jit`` returned, which takes no trace around it."""
+    if calls_nnx_jit(model):
+        text = _(
+            "Expected the module itself, or what {jit} returned with the module as an argument, "
+            "such as {example}. Received: {model}, which calls what {jit} returned."
+        )
+        names = {"jit": "nnx.jit", "example": "explain(fast, net, x)", "model": name_of(model)}
+        raise ArgumentError(text.format(**names))
 
 
 def _live_tracers() -> list[Any]:
@@ -122,23 +116,18 @@ def _first_line(model: Any) -> list[tuple[str, int]]:
 def _programs(model: Any, jaxpr: Any) -> list[tuple[str, Any]]:
     """The name and the jaxpr of each program that a call takes.
 
-    That is the whole model, unless it calls what is compiled and isn't compiled itself.
+    That is the whole model, unless it calls what is compiled and does more than that.
     """
-    parts: list[tuple[str, Any]] = []
-    if jitted_behind(model) is None:
-        names = set(map(name_of, compiled_in(model)))
-        calls = [e.params for e in jaxpr.jaxpr.eqns if e.primitive.name == "jit"]
-        parts = [(call["name"], call["jaxpr"]) for call in calls if call["name"] in names]
+    equations = jaxpr.jaxpr.eqns
+    names = set(map(name_of, compiled_in(model))) if len(equations) > 1 else ()
+    calls = [equation.params for equation in equations if equation.primitive.name == "jit"]
+    parts = [(call["name"], call["jaxpr"]) for call in calls if call["name"] in names]
     return parts or [(name_of(model), jaxpr)]
 
 
 def _only_parts(model: Any, jaxpr: Any, programs: Sequence[tuple[str, Any]]) -> Iterator[Finding]:
     """What to say of a model that runs compiled parts and other operations, or several parts."""
-    is_whole = programs[0][1] is jaxpr
-    inside = sum(_operations(part.jaxpr) for _name, part in programs)
-    outside = len(jaxpr.jaxpr.eqns) - 1
-    is_little = outside < min(_MANY_OUTSIDE, _SHARE_OUTSIDE * (inside + outside))
-    if is_whole or not outside or is_little:
+    if programs[0][1] is jaxpr:
         return
     text = _(
         "Only parts of it are compiled: {names}. What lies between them runs in Python, operation "
@@ -149,15 +138,9 @@ def _only_parts(model: Any, jaxpr: Any, programs: Sequence[tuple[str, Any]]) -> 
     yield Finding(text.format(names=names, code=code), *last_user_frame(_first_line(model)))
 
 
-def _operations(jaxpr: Any) -> int:
-    """The operations of a jaxpr, with those of the functions that it calls."""
-    held = [sum(map(_operations, jaxprs_in_params(equation.params))) for equation in jaxpr.eqns]
-    return sum(max(1, operations) for operations in held)
-
-
 def _signature(model: Any, jaxpr: Any) -> str:
     """What the program is for, in the types that decide whether the next call fits it."""
-    weights = 0 if is_jitted(model) else len(jax.tree.leaves(traceable(model).weights))
+    weights = 0 if is_jitted(model) else len(jax.tree.leaves(pure(model).weights))
     weak, avals = _("{type} (weak type)"), jaxpr.in_avals[weights:]
     types = [(weak if a.weak_type else "{type}").format(type=a.str_short()) for a in avals]
     return _(
@@ -174,13 +157,6 @@ def calls_into_python(jaxpr: Any) -> Iterator[Finding]:
             )
         for inner in jaxprs_in_params(equation.params):
             yield from calls_into_python(inner)
-
-
-def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
-    """Trace a model once, apart from its own compilations, and compile what was traced."""
-    with kept_attributes(model):
-        jaxpr, error = _traced(model, args, kwargs)
-    return () if error else made(_programs(model, jaxpr))
 
 
 def made(programs: Sequence[tuple[Any, ...]]) -> tuple[Graph, ...]:

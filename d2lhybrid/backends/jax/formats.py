@@ -4,9 +4,10 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from d2lhybrid.backends.formats import ExampleCall, Format, Option, Options
+from d2lhybrid.backends.example_call import ExampleCall
+from d2lhybrid.backends.formats import Format, Option, Options
 from d2lhybrid.core.i18n import noop as N_
 
 PLATFORMS = ("cpu", "cuda")  # a program that is saved on one of them runs on the other
@@ -26,7 +27,6 @@ class Exported(Format):
         "weeks older; others may refuse it."
     )
     converts = True
-    parts: ClassVar = {"PRNGKeyArray": "jax.random.key_data"}
 
     def write(self, example: ExampleCall, folder: Path) -> dict[str, Option]:
         import jax
@@ -48,9 +48,8 @@ class Exported(Format):
         compiled = jax.jit(exported.call)
 
         def run(*inputs: Any) -> Any:  # also where 64 bits are switched off
-            plain = (x[...] if hasattr(x, "__jax_array__") else x for x in inputs)  # Flax's Param
             with jax.enable_x64(True) if options.get("x64") else nullcontext():
-                return compiled(*plain)
+                return compiled(*inputs)
 
         return run
 

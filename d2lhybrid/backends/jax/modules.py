@@ -4,13 +4,11 @@ A model is a module of Flax NNX, which holds its weights and may change them in 
 function of arrays, such as a module of Equinox, whose weights are constants in the traced program.
 """
 
-import gc
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial, wraps
-from inspect import isfunction
+from functools import wraps
 from types import MethodType
 from typing import Any
 
@@ -20,7 +18,6 @@ from d2lhybrid.backends import callables
 from d2lhybrid.backends.failures import quiet
 from d2lhybrid.backends.jax import private
 from d2lhybrid.core.arguments import Args, Function, Kwargs, name_of
-from d2lhybrid.core.closures import names_in, with_names
 from d2lhybrid.core.user_code import is_users
 
 
@@ -45,28 +42,20 @@ class Pure:
     """A model as a function of its weights and the arguments; what it changes in itself is lost.
 
     ``run(weights, *args, **kwargs)`` computes; `weights` is None for a function, which has none.
-    `static_keys` are the positions and names of the arguments that the user's own ``jax.jit``
-    calls static. `name` is the model's, for JAX's messages. With `needs_integers`, Python integers
-    are static, too.
+    `name` is the model's, for JAX's messages. `static_keys` are the positions and names of the
+    arguments that are compiled into the program, beside every flag and every text.
     """
 
     run: Callable[..., Any]
     weights: Any = None
-    static_keys: frozenset[int | str] = frozenset()
     name: str = ""
-    needs_integers: bool = False
+    static_keys: frozenset[int | str] = frozenset()
 
     def static(self, args: Args, kwargs: Kwargs) -> tuple[list[int], list[str]]:
-        """The positions and names of the arguments that are compiled into the program.
-
-        Those are what the user's own ``jax.jit`` calls static, every flag and every text, and
-        Python integers if the code needs their values.
-        """
-        kinds = is_integers if self.needs_integers else lambda _value: False
+        """The positions and names of the arguments that are compiled into the program."""
 
         def is_static(value: Any, *keys: int | str) -> bool:
-            is_kind = isinstance(value, (bool, str)) or kinds(value)
-            return is_kind or not self.static_keys.isdisjoint(keys)
+            return isinstance(value, (bool, str)) or not self.static_keys.isdisjoint(keys)
 
         count = len(args)  # a static position may be counted from the end, as a negative number
         argnums = [i for i, value in enumerate(args) if is_static(value, i, i - count)]
@@ -97,10 +86,10 @@ class Pure:
         Code needs the value of an integer for the number of turns of a loop, say, or for a shape.
         JAX has many errors for a lack of it, so it is tried.
         """
-        if not any(map(is_integers, [*args, *kwargs.values()])):
-            return self
-        with_values = replace(self, needs_integers=True)
-        for model in (self, with_values):
+        named: list[tuple[int | str, Any]] = [*enumerate(args), *kwargs.items()]
+        integers = {key for key, value in named if is_integers(value)}
+        with_values = replace(self, static_keys=self.static_keys | integers)
+        for model in (self, with_values) if integers else ():
             with quiet(), suppress(Exception):
                 model.trace(args, kwargs)
                 return model
@@ -124,12 +113,13 @@ def pure(model: Function) -> Pure:
         def run_module(weights: Any, /, *args: Any, **kwargs: Any) -> Any:
             return nnx.merge(graph, weights)(*args, **kwargs)
 
-        return Pure(run_module, weights, name=name)
+        return Pure(run_module, weights, name)
 
     def run_function(_no_weights: None, /, *args: Any, **kwargs: Any) -> Any:
         return model(*args, **kwargs)
 
-    return Pure(run_function, None, frozenset(private.static_arguments(model)), name)
+    argnums, argnames = private.static_arguments(model)
+    return Pure(run_function, None, name, frozenset({*argnums, *argnames}))
 
 
 def eager(model: Any) -> Any:
@@ -150,87 +140,36 @@ def traced(model: Any, args: Args, kwargs: Kwargs) -> Any:
     """
     jit = jit_that_made(model)
     if jit is None:
-        function = traceable(model)
-        with _unharmed(model):
-            return function.fitted(args, kwargs).trace(args, kwargs)
+        return pure(model).fitted(args, kwargs).trace(args, kwargs)
     unwrapped = unjitted(model)
 
     @wraps(unwrapped)  # with its signature, in which JAX looks up static names and positions
     def forward(*inputs: Any, **named_inputs: Any) -> Any:
         return unwrapped(*inputs, **named_inputs)
 
-    keys = private.static_arguments(model)
-    argnums = [key for key in keys if isinstance(key, int)]
-    argnames = [key for key in keys if isinstance(key, str)]
+    argnums, argnames = private.static_arguments(model)
     jitted = jit(forward, static_argnums=argnums, static_argnames=argnames)
     trace = jitted.trace(*args, **kwargs)
     return getattr(trace, "traced", trace)  # nnx.jit wraps the trace of jax.jit
 
 
-def traceable(model: Function) -> Pure:
-    """The model as JAX traces it: as ``pure``, and what calls ``nnx.jit`` with its modules."""
-    return _with_modules(model) or pure(model)
+def calls_nnx_jit(model: Any) -> bool:
+    """Does it call what ``nnx.jit`` made of a function, without being a module or compiled itself?
 
-
-def _with_modules(function: Any) -> Pure | None:
-    """A function that calls what ``nnx.jit`` made, with the modules that it names as its weights.
-
-    Inside another trace, ``nnx.jit`` takes only modules that were made there. None for any other.
+    In a trace, ``nnx.jit`` takes no module from around it: it raises, and leaves that module empty.
     """
     nnx = flax()
-    if nnx is None or not isfunction(function):
-        return None
-    named = callables_in(function)
-    modules = [*filter(is_module, named)]
-    if not modules or not any(jit_that_made(thing) is nnx.jit for thing in named):
-        return None
-    graph, weights = nnx.split(modules)
-
-    def run(weights: Any, /, *args: Any, **kwargs: Any) -> Any:
-        merged = nnx.merge(graph, weights)
-        by_id = {id(module): copy for module, copy in zip(modules, merged, strict=True)}
-        return _with_copies(function, by_id)(*args, **kwargs)
-
-    return Pure(run, weights, name=name_of(function))
-
-
-def _with_copies(function: Any, by_id: dict[int, Any]) -> Any:
-    """The user's function, and those that it calls, with copies of objects by their ``id``."""
-    by_id = {**by_id, id(function): function}  # a function may name itself
-    values = {}
-    for name, named in names_in(function).items():
-        if id(named) in by_id:
-            values[name] = by_id[id(named)]
-        elif isfunction(named) and is_users(named.__code__.co_filename):
-            values[name] = _with_copies(named, by_id)
-    return with_names(function, values)
-
-
-@contextmanager
-def _unharmed(function: Any) -> Iterator[None]:
-    """Put back what modules hold, wherever they are, if the function calls what ``nnx.jit`` made.
-
-    That empties a module that comes from outside of the trace, and raises then.
-    """
-    nnx = flax()
-    calls_nnx_jit = nnx and any(jit_that_made(each) is nnx.jit for each in callables_in(function))
-    nodes = gc.get_objects() if calls_nnx_jit else ()
-    held = [(vars(each), {**vars(each)}) for each in nodes if issubclass(type(each), nnx.Pytree)]
-    try:
-        yield
-    finally:
-        for attributes, before in held:
-            attributes.clear()
-            attributes.update(before)
+    if nnx is None or is_module(model) or is_jitted(model):
+        return False
+    by_nnx = (each for each in compiled_in(model) if jit_that_made(each) is nnx.jit)
+    return not all(is_module(each.__wrapped__) for each in by_nnx)
 
 
 def jit_that_made(function: Any) -> Any:
     """``jax.jit`` or ``nnx.jit`` for what one of them returned; None for anything else."""
     nnx = flax()
-    for jit in (jax.jit, *([nnx.jit] if nnx else [])):
-        if type(function) is type(jit(len)):
-            return jit
-    return None
+    jits = [jax.jit, nnx.jit] if nnx else [jax.jit]
+    return next((jit for jit in jits if type(function) is type(jit(len))), None)
 
 
 def inference(model: Any) -> Any:
@@ -269,23 +208,6 @@ def is_jitted(function: Any) -> bool:
 def is_jit(function: Any) -> bool:
     """Is it ``jax.jit`` or ``nnx.jit``?"""
     return function is jax.jit or function is getattr(flax(), "jit", jax.jit)
-
-
-def jitted_behind(model: Any) -> Any:
-    """What ``jax.jit`` or ``nnx.jit`` returned, if the model is a call of it as a whole; or None.
-
-    The model may be a partial of it, a method, or a module whose ``__call__`` it is.
-    """
-    while not is_jitted(model):
-        if isinstance(model, partial):
-            model = model.func
-        elif isinstance(model, MethodType):
-            model = model.__func__
-        elif is_module(model):
-            model = type(model).__call__
-        else:
-            return None
-    return model
 
 
 def compiled_in(model: Any) -> list[Any]:

@@ -1,7 +1,7 @@
 """Every private name of JAX and Flax that this folder uses.
 
 Each is looked up when it is needed. If JAX has removed one, its function returns what is said
-beside it. Only ``compilations`` raises, and ``explain`` turns that error into a note.
+beside it.
 """
 
 import logging
@@ -9,11 +9,13 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
 import jax
+
+from d2lhybrid.backends.hooks import hooked
 
 try:
     from jax._src import api, core, dispatch, pjit, xla_bridge
@@ -42,17 +44,17 @@ def has_effects() -> bool:
 
 
 def compilations(model: Any) -> int:
-    """How often a function behind ``jax.jit`` or ``nnx.jit`` was compiled so far."""
-    return int(getattr(model, "jitted_fn", model)._cache_size())
+    """How often a function of ``jax.jit`` or ``nnx.jit`` was compiled; 0 if JAX doesn't tell."""
+    return int(getattr(getattr(model, "jitted_fn", model), "_cache_size", int)())
 
 
-def static_arguments(model: Any) -> tuple[int | str, ...]:
-    """The positions and names that a function of ``jax.jit`` or ``nnx.jit`` calls static.
+def static_arguments(model: Any) -> tuple[list[int], list[str]]:
+    """The positions and the names that a function of ``jax.jit`` or ``nnx.jit`` calls static.
 
     Empty if JAX doesn't tell.
     """
     info = _jit_info(model)
-    return (*getattr(info, "static_argnums", ()), *getattr(info, "static_argnames", ()))
+    return [*getattr(info, "static_argnums", ())], [*getattr(info, "static_argnames", ())]
 
 
 def donates(model: Any) -> bool:
@@ -79,26 +81,22 @@ class _Listener(logging.Logger):
         self._listen(record.getMessage())
 
 
-_replaced = threading.RLock()  # held while JAX's logger is one of ours
-
-
 @contextmanager
 def cache_misses(listen: Callable[[str], None]) -> Iterator[None]:
     """Inside, `listen` gets what JAX says of each function that no earlier trace fits.
 
-    It gets nothing if JAX doesn't tell. Another thread that wants to listen waits.
+    It gets nothing if JAX doesn't tell.
     """
     logger = getattr(partial_eval, "logger", None)
     if logger is None:
         yield
         return
-    with _replaced:
-        logger, partial_eval.logger = partial_eval.logger, _Listener(listen)
-        try:
-            with jax.explain_cache_misses(True):
-                yield
-        finally:
-            partial_eval.logger = logger
+    partial_eval.logger = _Listener(listen)
+    try:
+        with jax.explain_cache_misses(True):
+            yield
+    finally:
+        partial_eval.logger = logger
 
 
 @contextmanager
@@ -127,28 +125,24 @@ def watched(
 
     `compile` gets the jaxpr of a new program and what JAX compiles for it. `run` gets the function
     that was compiled, its jaxpr, each None if JAX doesn't tell, and the frame of Python that has
-    called it. Neither is called if JAX doesn't tell. Another thread that wants to hear waits.
+    called it. Neither is called if JAX doesn't tell.
     """
     hook = getattr(api, "_post_hook_state", None)  # which JAX calls after a program that it knows
-    miss = getattr(pjit, "_run_python_pjit", None)  # which runs the others
     lower = getattr(pxla, "lower_sharding_computation", None)
-    if hook is None or miss is None or lower is None:
+    if hook is None or lower is None:
         yield
         return
-    thread, hook_before = threading.get_ident(), hook.value
+    thread = threading.get_ident()
 
-    def after_run(program: Any, args: Any, kwargs: Any, output: Any) -> None:
+    def after_run(program: Any, *_given: Any) -> None:
         caller = sys._getframe(1)
         is_derived = caller.f_code.co_name == "_pjit_call_impl"  # as by jax.grad
         jaxpr = caller.f_locals["jaxpr"] if is_derived else None
         run(getattr(program, "_fun", None), jaxpr, caller)
-        if hook_before is not None:
-            hook_before(program, args, kwargs, output)
 
-    def before_miss(params: Any, flat: Any, function: Any, *given: Any) -> Any:
-        if threading.get_ident() == thread and not is_tracing():
-            run(function, params.params["jaxpr"], sys._getframe(1))
-        return miss(params, flat, function, *given)
+    def before_miss(params: Any, _flat: Any, function: Any, *_given: Any) -> None:
+        if not is_tracing():
+            run(function, params.params["jaxpr"], sys._getframe(2))  # behind that of ``hooked``
 
     def after_lowering(jaxpr: Any, *given: Any, **named: Any) -> Any:
         computation = lower(jaxpr, *given, **named)
@@ -156,12 +150,14 @@ def watched(
             compile(jaxpr, computation)
         return computation
 
-    with _replaced, ExitStack() as after:
-        after.callback(hook.set_local, hook.swap_local(after_run))
-        after.callback(setattr, pjit, "_run_python_pjit", miss)
-        after.callback(setattr, pxla, "lower_sharding_computation", lower)
-        pjit._run_python_pjit, pxla.lower_sharding_computation = before_miss, after_lowering
-        yield
+    before = hook.swap_local(after_run)
+    pxla.lower_sharding_computation = after_lowering
+    try:
+        with hooked(pjit, "_run_python_pjit", before_miss):  # which runs the other programs
+            yield
+    finally:
+        pxla.lower_sharding_computation = lower
+        hook.set_local(before)
 
 
 def is_compiled_by_jax(function: Any) -> bool:

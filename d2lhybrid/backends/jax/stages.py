@@ -3,7 +3,7 @@
 import inspect
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,13 +14,12 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, jaxpr_as_fun
 from d2lhybrid.backends.jax import private
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.graphs.fates import decide_fates
-from d2lhybrid.graphs.hlo import CONTROL_FLOW, LAYOUT_OPS, lowered_ops, read_stage
+from d2lhybrid.graphs.hlo import LAYOUT_OPS, lowered_ops, read_stage
 from d2lhybrid.graphs.stages import Node, Stage, describe_constant
 
 # Equations that only hold a function, by the name of the parameter with its jaxpr.
 _HOLDERS = dict.fromkeys(("closed_call", "custom_jvp_call", "custom_vjp_call"), "call_jaxpr")
 _HOLDERS |= {"jit": "jaxpr", "remat2": "jaxpr"}
-_CONTROL_FLOW = {"cond", "scan", "while"}
 LAYOUT = LAYOUT_OPS | {"broadcast_in_dim", "squeeze", "stop_gradient"}
 
 # A value in a trace, with the names of the nodes that are drawn for it; none for a literal.
@@ -49,7 +48,7 @@ def stages_of(closed: Any, executable: Any = None) -> tuple[Stage, ...]:
     if_output = ops_of(_recorded(closed, absent)[2]) if absent else {}
     dead = {name for name in absent if not LAYOUT_OPS.issuperset(if_output[name])}
     nodes = tuple(
-        replace(node, lowered_to=_lowered_to(node, by_name), is_dead=node.name in dead)
+        replace(node, lowered_to=by_name.get(node.name, ()), is_dead=node.name in dead)
         for node in recorder.nodes
     )
     text = (lowered.compile() if executable is None else executable).as_text()
@@ -80,17 +79,6 @@ def _recorded(
     args = (jax.ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in closed.in_avals)
     lowered = jax.jit(run).lower(*args)
     return recorder, tuple(name for _value, names in outputs for name in names), lowered
-
-
-def _lowered_to(node: Node, by_name: Mapping[str, tuple[str, ...]]) -> tuple[str, ...] | None:
-    """The operations that XLA gets for a node.
-
-    JAX resolves some control flow itself, such as a loop of one turn. Then XLA gets what is in it,
-    and nothing is known of the node.
-    """
-    operations = by_name.get(node.name, ())  # inputs and constants have none
-    is_resolved = node.operation in _CONTROL_FLOW and CONTROL_FLOW.isdisjoint(operations)
-    return None if is_resolved else operations
 
 
 class _Recorder:
@@ -126,9 +114,10 @@ class _Recorder:
 
         for equation in closed.jaxpr.eqns:
             operands = list(map(value_of, equation.invars))
-            if equation.params.get("differentiated") and equation.params["prevent_cse"]:
-                operands = self._behind_barrier(operands)
-            held = equation.params.get(_HOLDERS.get(equation.primitive.name, ""))
+            holder = _HOLDERS.get(equation.primitive.name, "")
+            # What a checkpoint computes again for a gradient is one step, which merges with none.
+            is_again = equation.params.get("differentiated")
+            held = None if is_again else equation.params.get(holder)
             if held:
                 closed_held = ClosedJaxpr(held, ()) if isinstance(held, Jaxpr) else held
                 results = self.run(closed_held, operands)
@@ -136,11 +125,6 @@ class _Recorder:
                 results = self._step(equation, operands)
             values |= dict(zip(equation.outvars, results, strict=True))
         return list(map(value_of, closed.jaxpr.outvars))
-
-    def _behind_barrier(self, operands: Sequence[_Value]) -> list[_Value]:
-        """The operands of a checkpoint behind a barrier, which JAX puts there for its gradient."""
-        barrier = jax.make_jaxpr(lambda *arrays: jax.lax.optimization_barrier(arrays))
-        return self.run(barrier(*(value for value, _names in operands)), operands)
 
     def _step(self, equation: Any, operands: Sequence[_Value]) -> list[_Value]:
         """Run one equation in the scope of its node."""

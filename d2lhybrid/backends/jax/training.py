@@ -1,6 +1,6 @@
 """A step of training in JAX: eager, compiled, and compiled with what it replaces donated."""
 
-from importlib.util import find_spec
+from functools import partial
 from typing import Any
 
 import jax
@@ -10,11 +10,9 @@ from d2lhybrid.backends.checks import foreign_optimizer, require_trainable, type
 from d2lhybrid.backends.jax.modules import flax, is_module
 from d2lhybrid.backends.variant import DeferredBuild, TrainingStep, Variant, VariantsByName
 from d2lhybrid.core.arguments import Args, Function, Kwargs
-from d2lhybrid.core.errors import ArgumentError, MissingPackageError
+from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.usage import kind_of
 
-OWN_STEP = "variants(step, params, x, y)"
 _STEP = """def step(net, optimizer):
     value = lambda net: jnp.mean(loss(net(x), y))
     l, gradient = nnx.value_and_grad(value)(net)
@@ -29,10 +27,6 @@ def pure(state):
 state, y = jax.jit(pure{{options}})(state)"""
 
 
-class _Absent:
-    """A class without objects, in place of Flax's classes if Flax was never imported."""
-
-
 def training(
     net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
 ) -> VariantsByName:
@@ -41,27 +35,17 @@ def training(
     Raises:
         ArgumentError: the model is no module of Flax NNX, or the optimizer is none for it
             or was made for one of other shapes.
-        MissingPackageError: Flax isn't installed.
     """
-    if find_spec("flax") is None:
-        text = _(
-            "Expected a module of Flax NNX, which is what {verb} trains in JAX. Received: {net}, "
-            "and Flax isn't installed. Install it with {command}, or write the step yourself and "
-            "compare {example}."
-        )
-        names = {"verb": "training", "command": "pip install flax", "example": OWN_STEP}
-        raise MissingPackageError(text.format(net=kind_of(net), **names))
-    nnx = flax()
-    models = {"flax.nnx.Module": nnx.Module if nnx else _Absent}
-    optimizers = {"flax.nnx.Optimizer": nnx.Optimizer if nnx else _Absent}
-    example = "nnx.Optimizer(net, optax.adam(1e-3), wrt=nnx.Param)"
     if not is_module(net):
         text = _(
             "Expected a model of the class {models}. Received: {net}. Pass the module itself, or "
             "write the step yourself and compare {example}."
         )
-        names = {"models": "flax.nnx.Module", "example": OWN_STEP}
+        names = {"models": "flax.nnx.Module", "example": "variants(step, params, x, y)"}
         raise ArgumentError(text.format(net=type_of(net), **names))
+    nnx = flax()
+    models, optimizers = {"flax.nnx.Module": nnx.Module}, {"flax.nnx.Optimizer": nnx.Optimizer}
+    example = "nnx.Optimizer(net, optax.adam(1e-3), wrt=nnx.Param)"
     require_trainable(net, models, optimizer, optimizers, example)
     if _shapes(optimizer.opt_state) != _shapes(_state_for(optimizer, net)):
         raise foreign_optimizer(net, optimizer)
@@ -83,9 +67,6 @@ def training(
         model, updater = copy()
         return TrainingStep(lambda: run(model, updater), jnp.stack)
 
-    def eager() -> Function:
-        return updating_in_place(step)
-
     def nnx_jit() -> Function:
         return updating_in_place(nnx.jit(step))
 
@@ -106,9 +87,7 @@ def training(
 
         return TrainingStep(update, jnp.stack)
 
-    def jit_donated() -> Function:
-        return jit(donate_argnums=0)
-
+    eager, jit_donated = partial(updating_in_place, step), partial(jit, donate_argnums=0)
     donated_code = _PURE_STEP.format(options=", donate_argnums=0")
     return {
         "eager": Variant(DeferredBuild(eager), _STEP + "y = step(net, optimizer)"),

@@ -1,6 +1,6 @@
 """The ways to run a model that JAX offers, and the dense layers of a model."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -27,8 +27,6 @@ _JIT_MODULE = """graph, weights = nnx.split(net)
 forward = lambda weights, {names}: nnx.merge(graph, weights)({passed})
 fast = jax.jit(forward{static})"""
 _NNX_JIT = "fast = nnx.jit(lambda net, {names}: net({passed}){static})\ny = fast(net, {values})"
-_CONSTANTS = """fast = jax.jit(lambda {names}: net({passed}){static})  # the weights are in it
-y = fast({values})"""
 _LINEAR = "({h} @ w{i} + b{i})"
 _ACTIVATIONS = {
     "relu": "jnp.maximum({h}, 0)",
@@ -69,27 +67,19 @@ def variants(
         )
         return partial(forward, nnx.clone(net))
 
-    def jit_constants() -> Function:
-        run = partial(model.run, model.weights)
-        constant = replace(model, run=pure(run).run, weights=None)
-        return partial(constant.jitted(args, kwargs), None)
-
-    jit_code = _JIT_STATIC if argnums or argnames else _JIT_FUNCTION
+    jit_code = _JIT_STATIC if written["static"] else _JIT_FUNCTION
     jit_code = (_JIT_MODULE if is_module(net) else jit_code).format(**written)
     given = ("weights, {values}" if is_module(net) else "{values}").format(**written)
-    by_name = {"eager": Variant(eager(net), "y = net({as_given})".format(**written))}
+    by_name = {"eager": Variant(eager(net), "y = net({given})".format(**written))}
     if is_module(net):
         by_name["nnx.jit"] = Variant(DeferredBuild(nnx_jit), _NNX_JIT.format(**written))
     by_name["jit"] = Variant(DeferredBuild(jit), f"{jit_code}\ny = fast({given})")
     ahead: DeferredBuild | str = DeferredBuild(compiled_ahead)
-    if argnums or argnames:
+    if written["static"]:
         ahead = N_("it takes no static arguments, whose values are part of the program")
     ahead_code = f"{jit_code}.lower({given}).compile()\ny = fast({given})"
     by_name["compiled ahead"] = Variant(ahead, ahead_code)
     if include_expert:
-        by_name["jit constants"] = Variant(
-            DeferredBuild(jit_constants), _CONSTANTS.format(**written)
-        )
         by_name["eager functions"] = functions(
             dense_layers(net), _LINEAR, _ACTIVATIONS, jnp.asarray, {"jax": jax, "jnp": jnp}
         )
@@ -99,25 +89,18 @@ def variants(
 def _written(
     net: Any, args: Args, kwargs: Kwargs, argnums: Sequence[int], argnames: Sequence[str]
 ) -> dict[str, str]:
-    """The arguments of a call as code; what is compiled names the static ones last."""
+    """The arguments of a call as code; by name if some are static, for JAX knows those by name."""
     names = positional(net, args, kwargs)
-    traced = [at for at in range(len(args)) if at not in argnums]
-    if len(traced) == 1 and "x" not in {*names, *kwargs}:
-        names[traced[0]] = "x"
     static = {names[at]: args[at] for at in argnums} | {name: kwargs[name] for name in argnames}
-    by_position = [names[at] for at in traced]
-    by_keyword = [name for name in kwargs if name not in argnames]
-    written = {name: repr(static[name]) if name in static else name for name in (*names, *kwargs)}
-
-    def named(some: Iterable[str]) -> list[str]:
-        return [f"{name}={written[name]}" for name in some]
-
+    values = {name: repr(static[name]) if name in static else name for name in (*names, *kwargs)}
+    by_name = [f"{name}={value}" for name, value in values.items()]
+    given = ", ".join([*(values[name] for name in names), *by_name[len(names) :]])
     return {
-        "names": ", ".join([*by_position, *by_keyword, *static]),
+        "names": ", ".join(values),
         "passed": passed(names, kwargs),  # inside of what is compiled
         "static": f", static_argnames={[*static]}" if static else "",
-        "values": ", ".join([*by_position, *named(by_keyword), *named(static)]),
-        "as_given": ", ".join([*(written[name] for name in names), *named(kwargs)]),
+        "values": ", ".join(by_name) if static else given,
+        "given": given,
     }
 
 

@@ -14,20 +14,18 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from d2lhybrid.backends.defaults import why as defaults
 from d2lhybrid.backends.failures import quiet
 from d2lhybrid.backends.jax import device, private
 from d2lhybrid.backends.jax.explain import VERSION, calls_into_python, made
 from d2lhybrid.backends.jax.modules import callables_in, compiled_in, is_jit
 from d2lhybrid.backends.jax.stages import LAYOUT
-from d2lhybrid.backends.overhead import BEFORE_CALLS, BEFORE_SECONDS
+from d2lhybrid.backends.overhead import least
 from d2lhybrid.core.arguments import Function, name_of
 from d2lhybrid.core.i18n import gettext as _, names
 from d2lhybrid.core.user_code import last_user_frame
 from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
+from d2lhybrid.graphs.facts import WatchedCall
 
-apart = defaults.apart  # JAX keeps all programs in one cache
-limit_reached = defaults.limit_reached
 _LONGEST_REASON = 300  # letters: a static argument may be a model, whose text is long
 # What JAX says of a miss besides: which object and class it is, and the file.
 _DETAILS = r" id=\d+", r" defined at .*?:\d+$", r"<class '[^']*'> with pytree metadata "
@@ -45,10 +43,6 @@ def _compiled_in(function: Function) -> list[Any]:
     """The compiled functions that it may call, be they compiled ahead of time."""
     ahead = [part for part in callables_in(function) if isinstance(part, jax.stages.Compiled)]
     return [*compiled_in(function), *ahead]
-
-
-def switched_off() -> str:
-    return "jax_disable_jit" if jax.config.jax_disable_jit else ""
 
 
 def hint(error: Exception) -> str:
@@ -149,15 +143,52 @@ def first_call() -> Iterator[Callable[[], Explanation | None]]:
         yield watch.explanation
 
 
-def programs_run(run: Function) -> int | None:
-    """None if no program ran in this thread, be it one of an eager operation."""
+def watched_call(run: Function) -> WatchedCall:
+    """JAX says why no earlier trace fits, and the program that it then compiles is ours to notice.
+
+    An eager operation that is compiled again has no such reason: its shape or an attribute of it,
+    such as the bounds of a slice, is new. How many programs ran isn't known if none did in this
+    thread, be it one of an eager operation.
+    """
+    said: list[str] = []  # since the last compilation; of functions in a function last
+    with_reason: list[Finding] = []
+    without: list[Finding] = []
+
+    def note(jaxpr: Any, _computation: Any) -> None:
+        stack = traceback.extract_stack()
+        place = last_user_frame((frame.filename, frame.lineno or 0) for frame in stack)
+        if said:
+            with_reason.append(Finding(_reason(said[0]), *place))
+            said.clear()
+        else:
+            text = _("{program} was compiled again. JAX gives no reason.")
+            without.append(Finding(text.format(program=private.traced_name(jaxpr)), *place))
+
     watch = _Watch()
-    with private.watched(watch.compile, watch.run):
-        run()
-    return sum(watch.ran) if watch.ran else None
+    with private.cache_misses(said.append), quiet():
+        run()  # of whose functions JAX can say then that they were seen
+        said.clear()
+        with private.watched(note, watch.run):
+            run()
+    again = next(iter([*with_reason, *without]), None)
+    return WatchedCall(sum(watch.ran) if watch.ran else None, again)
+
+
+def _reason(message: str) -> str:
+    """What JAX says of a miss in one line, without the first, whose place the finding has.
+
+    >>> said = "TRACING CACHE MISS at f.py:7:4 (main):\\n  for f defined at f.py:3\\n"
+    >>> _reason(said + "  different input types:\\n  * at x, now f32[3] and before f32[2]")
+    'for f different input types: * at x, now f32[3] and before f32[2]'
+    """
+    _place, _newline, said = message.partition("\n")
+    said = re.sub("|".join(_DETAILS), "", said, flags=re.MULTILINE)
+    return textwrap.shorten(said, _LONGEST_REASON, placeholder=" …")
 
 
 def why_not_compiled(function: Function) -> str:
+    if jax.config.jax_disable_jit and is_compiled(function):
+        return _("{setting} switches the compiler off.").format(setting="jax_disable_jit")
     compiled = [*map(name_of, compiled_in(function))]
     if not compiled:
         return ""
@@ -212,11 +243,9 @@ def seconds_before(run: Function) -> float | None:
         program = called[0][1]
         smallest = partial(jax.jit(_plus_one, keep_unused=True), *program.args, **program.keywords)
         device.wait_for(smallest())  # which compiles it
-        times: list[tuple[float, ...]] = []
-        end = perf_counter() + BEFORE_SECONDS
-        while len(times) < BEFORE_CALLS and (not times or perf_counter() < end):
-            times.append(tuple(map(seconds_until, (run, program, smallest))))
-    whole, alone, entering = (float(min(its)) for its in zip(*times, strict=True))
+        whole, alone, entering = least(
+            lambda: [seconds_until(one) for one in (run, program, smallest)]
+        )
     # The user's program may drop arguments that it doesn't use, so its call bounds the other.
     return max(0.0, whole - alone) + min(entering, alone)
 
@@ -234,46 +263,3 @@ def eager_operation() -> Callable[[], Any]:
 def eager_operations(explanation: Explanation) -> int | None:
     recording = explanation.recording
     return recording.eager_operations if isinstance(recording, _Programs) else None
-
-
-# Why a call compiles again
-
-
-def compiled_again(run: Callable[[], Any]) -> Finding | None:
-    """JAX says why no earlier trace fits, and the program that it then compiles is ours to notice.
-
-    An eager operation that is compiled again has no such reason: its shape or an attribute of it,
-    such as the bounds of a slice, is new.
-    """
-    said: list[str] = []  # since the last compilation; of functions in a function last
-    with_reason: list[Finding] = []
-    without: list[Finding] = []
-
-    def note(jaxpr: Any, _computation: Any) -> None:
-        stack = traceback.extract_stack()
-        place = last_user_frame((frame.filename, frame.lineno or 0) for frame in stack)
-        if said:
-            with_reason.append(Finding(_reason(said[0]), *place))
-            said.clear()
-        else:
-            text = _("{program} was compiled again. JAX gives no reason.")
-            without.append(Finding(text.format(program=private.traced_name(jaxpr)), *place))
-
-    with private.cache_misses(said.append), private.watched(compile=note), quiet():
-        run()
-        for notes in (said, with_reason, without):
-            notes.clear()
-        run()
-    return next(iter([*with_reason, *without]), None)
-
-
-def _reason(message: str) -> str:
-    """What JAX says of a miss in one line, without the first, whose place the finding has.
-
-    >>> said = "TRACING CACHE MISS at f.py:7:4 (main):\\n  for f defined at f.py:3\\n"
-    >>> _reason(said + "  different input types:\\n  * at x, now f32[3] and before f32[2]")
-    'for f different input types: * at x, now f32[3] and before f32[2]'
-    """
-    _place, _newline, said = message.partition("\n")
-    said = re.sub("|".join(_DETAILS), "", said, flags=re.MULTILINE)
-    return textwrap.shorten(said, _LONGEST_REASON, placeholder=" …")

@@ -1,16 +1,14 @@
 """Devices and tensors of MXNet."""
 
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from traceback import walk_stack
 from typing import Any
 
 import mxnet
-from mxnet.gluon import HybridBlock
 
 from d2lhybrid.backends.defaults import device as defaults
 from d2lhybrid.backends.environment import threads_set
+from d2lhybrid.backends.mxnet import private
 from d2lhybrid.backends.tracing import tracing_text
 from d2lhybrid.core.errors import TracingError
 from d2lhybrid.core.host_array import HostArray
@@ -22,7 +20,6 @@ may_return_early = defaults.may_return_early
 peak_memory_bytes = defaults.peak_memory_bytes
 reset_peak_memory = defaults.reset_peak_memory
 start_clock = defaults.start_clock
-_TRACE = HybridBlock._get_graph.__code__
 
 
 def devices() -> list[str]:
@@ -36,7 +33,7 @@ def compute_on(device: str) -> float:
 
 
 def synchronize() -> None:
-    if _is_tracing():
+    if private.is_tracing():
         raise TracingError(tracing_text("MXNet"))
     mxnet.nd.waitall()
 
@@ -86,15 +83,6 @@ def semantics(numpy_semantics: bool) -> Iterator[None]:
     # MXNet refuses to switch NumPy arrays on without NumPy shapes, or shapes off with arrays on.
     with util.np_array(False), util.np_shape(numpy_semantics), util.np_array(numpy_semantics):
         yield
-
-
-def _is_tracing() -> bool:
-    """Is this called while a HybridBlock builds its graph?
-
-    MXNet has no flag for that, so we look for its tracing function on the stack.
-    """
-    frames = walk_stack(sys._getframe())
-    return any(frame.f_code is _TRACE for frame, _line in frames)
 
 
 def settings(_with_threads: bool) -> Iterable[defaults.Setting]:

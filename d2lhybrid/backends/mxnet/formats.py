@@ -6,7 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.backends.formats import ExampleCall, Format, NativeProgram, Option, Options
+from d2lhybrid.backends.example_call import ExampleCall
+from d2lhybrid.backends.formats import Format, NativeProgram, Option, Options
 from d2lhybrid.backends.mxnet.compat import import_mxnet
 from d2lhybrid.core.errors import SaveError
 from d2lhybrid.core.i18n import gettext as _, noop as N_
@@ -57,7 +58,7 @@ class SymbolAndParameters(Format):
             for name, parameter in model.collect_params().items():
                 if name in graph_inputs:
                     kind = "aux" if name in states else "arg"
-                    arrays[f"{kind}:{name}"] = parameter._reduce()
+                    arrays[f"{kind}:{name}"] = parameter.list_data()[0].as_in_context(mx.cpu())
             save_arrays = mx.npx.save if numpy_semantics else mx.nd.save
             save_arrays(str(folder / PARAMS), arrays)
         return {"inputs": tuple(names), "tensors": (*names, *graph.list_outputs())}

@@ -1,7 +1,6 @@
 """Blocks of Gluon: which of them are compiled, how their arguments are passed, and their copies."""
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from inspect import signature
 from typing import Any
@@ -10,6 +9,7 @@ from mxnet.gluon import Block, HybridBlock, SymbolBlock
 
 from d2lhybrid.backends.callables import callables_in
 from d2lhybrid.backends.copies import copied
+from d2lhybrid.backends.mxnet import private
 from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.graphs.explanation import Finding
@@ -23,7 +23,7 @@ def can_be_graph(block: Any) -> bool:
 
 def is_graph(block: Any) -> bool:
     """Is a call of it a call of its graph?"""
-    return can_be_graph(block) and (block._active or isinstance(block, SymbolBlock))
+    return can_be_graph(block) and (private.is_active(block) or isinstance(block, SymbolBlock))
 
 
 def called_by(function: Function) -> list[Any]:
@@ -46,7 +46,7 @@ def down_to(function: Function, is_outermost: Callable[[Any], bool]) -> list[Any
     def entered(block: Any) -> Iterator[Any]:
         yield block
         if not is_outermost(block):
-            for child in block._children.values():
+            for child in private.children(block):
                 yield from entered(child)
 
     return each_once(inner for block in called_by(function) for inner in entered(block))
@@ -58,13 +58,8 @@ def each_once(blocks: Iterable[Any]) -> list[Any]:
 
 
 def is_hybridized(function: Function) -> bool:
-    """As ``is_compiled``; or did ``hybridize()`` reach a block of which it could make no graph?"""
-    return any(is_graph(block) or getattr(block, "_active", False) for block in blocks_in(function))
-
-
-def is_compiled(function: Function) -> bool:
-    """Is it a hybridized block, or does it hold or name one?"""
-    return any(map(is_graph, blocks_in(function)))
+    """Does a call reach a graph, or a block of which ``hybridize()`` could make none?"""
+    return any(is_graph(block) or private.is_active(block) for block in blocks_in(function))
 
 
 def place(block: Any) -> Finding:
@@ -77,19 +72,6 @@ def place(block: Any) -> Finding:
     if isinstance(block, HybridBlock):
         base = "HybridBlock"
     return Finding(f"{kind.__name__}({base}).forward", code.co_filename, code.co_firstlineno)
-
-
-@contextmanager
-def eagerly(function: Function) -> Iterator[None]:
-    """Run no graph of the blocks in it, in the block; those of a SymbolBlock have no other code."""
-    active = [block for block in blocks_in(function) if getattr(block, "_active", False)]
-    for block in active:
-        block._active = False
-    try:
-        yield
-    finally:
-        for block in active:
-            block._active = True
 
 
 def bind_positional(block: Any, args: Args, kwargs: Kwargs) -> Args:
@@ -132,5 +114,5 @@ def clone_sharing_parameters(net: Any, active: bool = True, **options: Any) -> A
 
 def without_graphs(net: Any) -> dict[int, Any]:
     """What a deep copy of the block has to leave out, by id: its graphs, which can't be copied."""
-    graphs = [getattr(block, "_cached_op", None) for block in blocks_in(net)]
+    graphs = map(private.compiled_graph, blocks_in(net))
     return {id(graph): None for graph in graphs if graph}

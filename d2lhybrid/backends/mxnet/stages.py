@@ -11,7 +11,8 @@ import mxnet as mx
 from mxnet.test_utils import environment
 
 from d2lhybrid.backends.failures import quiet
-from d2lhybrid.backends.mxnet.device import is_numpy
+from d2lhybrid.backends.mxnet import private
+from d2lhybrid.backends.mxnet.device import is_numpy, is_tensor
 from d2lhybrid.core import output
 from d2lhybrid.core.arguments import Args, name_of
 from d2lhybrid.core.i18n import gettext as _
@@ -47,17 +48,13 @@ CONTROL_FLOW = frozenset({"_foreach", "_while_loop", "_cond"})
 
 @dataclass(frozen=True)
 class RecordedBlock:
-    """What was recorded of a hybrid block, without the block.
-
-    ``symbol``: what it computes. ``arrays``: its inputs, by their names in the symbol.
-    ``parameters``: those of the block, by name. ``backend``: what `hybridize` was told.
-    """
+    """What was recorded of a hybrid block, without the block."""
 
     name: str
-    symbol: Any
-    arrays: dict[str, Any]
-    parameters: Any
-    backend: Any
+    symbol: Any  # what it computes
+    arrays: dict[str, Any]  # its inputs, by their names in the symbol
+    parameters: Any  # those of the block, by name
+    backend: str | None  # the library that `hybridize` was told
 
 
 def record(block: Any, given: Args) -> RecordedBlock:
@@ -65,8 +62,9 @@ def record(block: Any, given: Args) -> RecordedBlock:
 
     It calls the first input ``data`` or ``data0``; here it is ``input_0``.
     """
-    inputs, symbol = block._get_graph(*given)
-    arrays = {f"input_{number}": array for number, array in enumerate(arrays_in(given))}
+    inputs, symbol, backend = private.recorded_graph(block, given)
+    given_arrays = [leaf for _path, leaf in leaves(given) if is_tensor(leaf)]
+    arrays = {f"input_{number}": array for number, array in enumerate(given_arrays)}
     used = symbol.list_inputs()
     renamed = {
         one.name: mx.sym.var(name)
@@ -75,19 +73,13 @@ def record(block: Any, given: Args) -> RecordedBlock:
     }
     # A call of a classic symbol copies it; one of the NumPy style would rename Gluon's own inputs.
     symbol = symbol.as_nd_ndarray()(**renamed)
-    return RecordedBlock(name_of(block), symbol, arrays, block.collect_params(), block._backend)
-
-
-def arrays_in(structure: Any) -> list[Any]:
-    """The arrays in nested arguments."""
-    return [leaf for _path, leaf in leaves(structure) if isinstance(leaf, mx.nd.NDArray)]
+    return RecordedBlock(name_of(block), symbol, arrays, block.collect_params(), backend)
 
 
 def graphs_of(blocks: Sequence[RecordedBlock]) -> tuple[Graph, ...]:
-    """The graphs of blocks; one that is called several times has one."""
+    """The graph of each block."""
     with quiet():
-        graphs = {id(block): _graph_of(block) for block in blocks}
-    return tuple(graphs[id(block)] for block in blocks)
+        return tuple(map(_graph_of, blocks))
 
 
 def _graph_of(block: RecordedBlock) -> Graph:

@@ -9,6 +9,7 @@ from mxnet import autograd, gluon
 
 from d2lhybrid.backends.checks import require_own, require_trainable
 from d2lhybrid.backends.copies import copied
+from d2lhybrid.backends.mxnet import private
 from d2lhybrid.backends.mxnet.device import is_numpy, semantics
 from d2lhybrid.backends.mxnet.modules import bind_positional, blocks_in, without_graphs
 from d2lhybrid.backends.mxnet.variants import HYBRIDIZED, PLAIN_BLOCK, written
@@ -36,7 +37,7 @@ def training(
     models, optimizers = {"gluon.Block": gluon.Block}, {"gluon.Trainer": gluon.Trainer}
     example = 'gluon.Trainer(net.collect_params(), "sgd")'
     require_trainable(net, models, optimizer, optimizers, example)
-    require_own(net, net.collect_params().values(), optimizer, optimizer._params)
+    require_own(net, net.collect_params().values(), optimizer, private.parameters_of(optimizer))
     inputs = bind_positional(net, args, kwargs)
     with semantics(is_numpy(inputs)):
         net(*inputs)  # Gluon creates the parameters of unknown shapes now
@@ -48,7 +49,7 @@ def training(
             for part in (block, criterion):
                 if isinstance(part, gluon.Block):  # a loss may be a function, too
                     part.hybridize(active, **flags)
-            trainer = _copied_trainer(optimizer, block)
+            trainer = private.copied_trainer(optimizer, block)
 
         def step() -> Any:
             with autograd.record():
@@ -57,7 +58,7 @@ def training(
             trainer.step(len(target))
             return value.mean()
 
-        return TrainingStep(step, _stacked, filter(_drops, blocks_in(net)))
+        return TrainingStep(step, _stacked, filter(private.is_random_in_training, blocks_in(net)))
 
     by_name = {"eager": Variant(DeferredBuild(partial(build_step, False)), _STEP)}
     for name, flags in HYBRIDIZED.items():
@@ -70,11 +71,6 @@ def training(
     return by_name
 
 
-def _drops(block: Any) -> bool:
-    """Does a block draw random numbers in training?"""
-    return any(vars(block).get(rate) for rate in ("_rate", "_dropout"))  # the latter of an LSTM
-
-
 def _restore_gradients(block: Any) -> None:
     """Allocate the gradients of a copied block: a copy of a parameter has lost its gradient.
 
@@ -84,17 +80,6 @@ def _restore_gradients(block: Any) -> None:
         wanted = parameter.grad_req
         parameter.grad_req = "null"
         parameter.grad_req = wanted
-
-
-def _copied_trainer(trainer: Any, net: Any) -> Any:
-    """A trainer of the copied parameters with the same settings and state."""
-    optimizer = copied(trainer._optimizer, {})
-    clone = gluon.Trainer(net.collect_params(), optimizer, kvstore=None)
-    # Gluon would read it from the optimizer, where each step leaves it divided by the batch size.
-    clone._scale = trainer._scale
-    for updater in clone._updaters:
-        updater.set_states(trainer._updaters[0].get_states(dump_optimizer=False))
-    return clone
 
 
 def _stacked(losses: list[Any]) -> Any:

@@ -1,6 +1,7 @@
 """The ways to run a model that MXNet offers, and the dense layers of a model."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from mxnet.gluon import Block, HybridBlock, SymbolBlock, nn
 
 from d2lhybrid.backends.checks import require_options
 from d2lhybrid.backends.layers import Layer, chain
+from d2lhybrid.backends.mxnet import private
 from d2lhybrid.backends.mxnet.modules import clone_sharing_parameters, keywords_in_order
 from d2lhybrid.backends.variant import DeferredBuild, Variant, VariantsByName
 from d2lhybrid.backends.written import passed, positional
@@ -15,9 +17,9 @@ from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.i18n import noop as N_
 
 PLAIN_BLOCK = N_("a plain Block cannot be hybridized; use HybridBlock")
-_STATIC = {"static_alloc": True, "static_shape": True}
+_STATIC: Kwargs = {"static_alloc": True, "static_shape": True}
 # The flags of hybridize() by the names of the ways.
-HYBRIDIZED: dict[str, dict[str, bool]] = {
+HYBRIDIZED: dict[str, Kwargs] = {
     "hybridized": {},
     "static_alloc": {"static_alloc": True},
     "static_shape": _STATIC,
@@ -38,8 +40,7 @@ def variants(
         code = f"y = net({passed(positional(net, args, kwargs), kwargs)})"
         return {"eager": Variant(net, code), "hybridized": Variant(reason)}
     keywords = keywords_in_order(net, args, kwargs)
-    inputs = (*args, *keywords.values())
-    net(*inputs)  # Gluon creates the parameters of unknown shapes now
+    net(*args, *keywords.values())  # Gluon creates the parameters of unknown shapes now
     # A block takes none by name, so the code passes them by position, too.
     written_inputs = passed([*positional(net, args, keywords), *keywords], {})
     eager_code = f"net.hybridize(False)\ny = net({written_inputs})"
@@ -47,29 +48,20 @@ def variants(
         plain = Variant(_taking_keywords(net, keywords), eager_code)
         return {"eager": plain, "hybridized": Variant(PLAIN_BLOCK)}
 
-    eager: Function | str = N_(
-        "a SymbolBlock keeps no Python code to run: pass what it was made from"
-    )
-    eager_block = net
-    if not isinstance(net, SymbolBlock):
-        eager_block = clone_sharing_parameters(net, active=False)
-        eager = _taking_keywords(eager_block, keywords)
+    def clone(**flags: Any) -> Function:
+        return _taking_keywords(clone_sharing_parameters(net, **flags), keywords)
 
-    def hybridized(flags: dict[str, bool], backend: str | None) -> Variant:
-        def build() -> Function:
-            block = clone_sharing_parameters(net, **flags)
-            if backend is not None:
-                block.optimize_for(*inputs, backend=backend, **flags)
-            return _taking_keywords(block, keywords)
-
-        code = _hybridized_code(flags, backend, written_inputs)
-        return Variant(DeferredBuild(build), code)
-
-    by_name = {"eager": Variant(eager, eager_code)}
-    for name, flags in HYBRIDIZED.items():
-        by_name[name] = hybridized(flags, compiler_options.get("backend"))
+    if isinstance(net, SymbolBlock):
+        reason = N_("a SymbolBlock keeps no Python code to run: pass what it was made from")
+        by_name = {"eager": Variant(reason, eager_code)}
+    else:
+        by_name = {"eager": Variant(clone(active=False), eager_code)}
+    ways = {name: flags | compiler_options for name, flags in HYBRIDIZED.items()}
     if include_expert:
-        by_name["hybridized MKLDNN"] = hybridized(_STATIC, "MKLDNN")
+        ways["hybridized MKLDNN"] = _STATIC | {"backend": "MKLDNN"}
+    for name, flags in ways.items():
+        code = f"net.hybridize({written(flags)})\ny = net({written_inputs})"
+        by_name[name] = Variant(DeferredBuild(partial(clone, **flags)), code)
     return by_name
 
 
@@ -83,16 +75,9 @@ def _taking_keywords(block: Function, keywords: Kwargs) -> Function:
     return lambda *args, **kwargs: block(*args, *(keywords | kwargs).values())
 
 
-def _hybridized_code(flags: Mapping[str, bool], backend: str | None, inputs: str) -> str:
-    if backend is None:
-        return f"net.hybridize({written(flags)})\ny = net({inputs})"
-    options = ", ".join(filter(None, [inputs, f"backend={backend!r}", written(flags)]))
-    return f"net.optimize_for({options})\ny = net({inputs})"
-
-
-def written(flags: Mapping[str, bool]) -> str:
+def written(flags: Kwargs) -> str:
     """The flags of ``hybridize`` as code: ``static_alloc=True, static_shape=True``."""
-    return ", ".join(f"{name}={value}" for name, value in flags.items())
+    return ", ".join(f"{name}={value!r}" for name, value in flags.items())
 
 
 def dense_layers(net: Any) -> list[Layer] | None:
@@ -103,16 +88,16 @@ def dense_layers(net: Any) -> list[Layer] | None:
 def _chain_parts(net: Any) -> Iterator[Layer | str | None]:
     """What ``chain`` takes: of a ``Sequential`` the parts of each block, also if it is nested."""
     if type(net) in (nn.Sequential, nn.HybridSequential):
-        for block in net._children.values():
+        for block in net:
             yield from _chain_parts(block)
     elif type(net) is nn.Dense and net.weight.dtype in (np.float32, "float32"):
         weight = net.weight.data().asnumpy().T.copy()
         bias = np.zeros(weight.shape[1], np.float32)
         yield Layer(weight, bias if net.bias is None else net.bias.data().asnumpy())
-        yield "" if net.act is None else net.act._act_type
+        yield "" if net.act is None else private.activation_name(net.act)
     elif type(net) is nn.Dropout:  # which does nothing in inference
         yield ""
     elif type(net) is nn.Activation:
-        yield net._act_type
+        yield private.activation_name(net)
     else:
         yield None

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from operator import neg
@@ -15,24 +15,21 @@ from mxnet.gluon import Block, HybridBlock
 
 from d2lhybrid.backends.defaults import why as defaults
 from d2lhybrid.backends.hooks import hooked
-from d2lhybrid.backends.mxnet import modules
+from d2lhybrid.backends.mxnet import modules, private
 from d2lhybrid.backends.mxnet.device import semantics
 from d2lhybrid.backends.mxnet.stages import VERSION, RecordedBlock, graphs_of, record
 from d2lhybrid.backends.mxnet.variants import PLAIN_BLOCK
 from d2lhybrid.backends.overhead import least_until
-from d2lhybrid.core.arguments import Args, Function, Kwargs, name_of
+from d2lhybrid.core.arguments import Function, name_of
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.user_code import last_user_frame
 from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
+from d2lhybrid.graphs.facts import WatchedCall
 
 eager_operations = defaults.eager_operations
 hint = defaults.hint
 is_compiled = modules.is_hybridized
-limit_reached = defaults.limit_reached
-switched_off = defaults.switched_off
 Place = tuple[str, int]  # a file and a line of it
-# The attributes in which a block holds its graph.
-_GRAPH = {"_cached_graph", "_cached_op", "_cached_op_args", "_in_format", "_out_format"}
 
 
 @dataclass
@@ -57,9 +54,7 @@ class Call:
         """Note what happens in the block."""
         with (
             hooked(HybridBlock, "__init__", self._note_made),
-            hooked(HybridBlock, "_build_cache", self._note_compiled),
-            hooked(HybridBlock, "_clear_cached_op", self._note_cleared),
-            hooked(HybridBlock, "_call_cached_op", self._note_called),
+            private.graphs_heard(self._note_compiled, self._note_cleared, self._note_called),
             hooked(Block, "__call__", self._note_entered),
         ):
             yield
@@ -72,7 +67,7 @@ class Call:
         self.recorded[id(block)] = record(block, given)  # a library may rewrite it afterwards
 
     def _note_cleared(self, block: Any) -> None:
-        if getattr(block, "_cached_op", None) is not None:  # else it has nothing to lose
+        if private.compiled_graph(block) is not None:  # else it has nothing to lose
             self.cleared.append((block, _users_line()))
 
     def _note_called(self, block: Any, *_given: Any) -> None:
@@ -127,9 +122,23 @@ def first_call() -> Iterator[Callable[[], Explanation | None]]:
         yield call.explanation
 
 
-def programs_run(run: Function) -> int:
-    """How many graphs of Gluon run in a call?"""
-    return len(_watch(run).called)
+def watched_call(run: Function) -> WatchedCall:
+    first, second = _watch(run), _watch(run)
+    return WatchedCall(len(second.called), _why_again(first, second))
+
+
+def _why_again(first: Call, second: Call) -> Finding | None:
+    """Why the second of two calls compiles a block, and the line that makes it do so."""
+    if not second.compiled:
+        return None
+    block, place = second.compiled[0]
+    text = _("{block} is compiled again in each call")
+    if any(block is made for made in second.made):
+        text = _("each call creates a new {block}, so its graph is compiled again")
+    for other, line in (*first.cleared, *second.cleared):
+        if other is block:
+            text, place = _("this line removes the graph of {block}, which is compiled again"), line
+    return Finding(text.format(block=name_of(block)), *place)
 
 
 def why_not_compiled(function: Any) -> str:
@@ -139,7 +148,7 @@ def why_not_compiled(function: Any) -> str:
         text = _("hybridize() passes {block} by: {reason}.")
         return text.format(block=name_of(blocks[0]), reason=_(PLAIN_BLOCK))
     for block in blocks:
-        if getattr(block, "_active", False) and not modules.can_be_graph(block):
+        if private.is_active(block) and not modules.can_be_graph(block):
             text = _(
                 "{block} defines forward, so hybridize() makes no graph of it. Define "
                 "hybrid_forward in its place."
@@ -161,42 +170,3 @@ def seconds_before(run: Function) -> float | None:
     begun: list[float] = []
     with hooked(mx.nd.CachedOp, "__call__", lambda *_given: begun.append(perf_counter())):
         return least_until(begun, run, mx.nd.waitall)
-
-
-def compiled_again(run: Callable[[], Any]) -> Finding | None:
-    """Why the second of two calls compiles a block, and the line that makes it do so."""
-    first, second = _watch(run), _watch(run)
-    if not second.compiled:
-        return None
-    block, place = second.compiled[0]
-    text = _("{block} is compiled again in each call")
-    if any(block is made for made in second.made):
-        text = _("each call creates a new {block}, so its graph is compiled again")
-    for other, line in (*first.cleared, *second.cleared):
-        if other is block:
-            text, place = _("this line removes the graph of {block}, which is compiled again"), line
-    return Finding(text.format(block=name_of(block)), *place)
-
-
-def apart(_model: Function, _args: Args, _kwargs: Kwargs) -> AbstractContextManager[object]:
-    return graphs_put_back()
-
-
-@contextmanager
-def graphs_put_back() -> Iterator[None]:
-    """Give every block, after this one, the graph that it had before it, or none if it had none."""
-    before: dict[int, tuple[Any, dict[str, Any]]] = {}
-
-    def note(block: Any, *_given: Any) -> None:
-        held = {name: value for name, value in vars(block).items() if name in _GRAPH}
-        before.setdefault(id(block), (block, held))
-
-    try:
-        with (
-            hooked(HybridBlock, "_build_cache", note),
-            hooked(HybridBlock, "_clear_cached_op", note),
-        ):
-            yield
-    finally:
-        for block, held in before.values():
-            vars(block).update(held)

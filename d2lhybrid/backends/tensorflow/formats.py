@@ -1,12 +1,12 @@
 """The format that TensorFlow writes and reads."""
 
 import gc
-import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from d2lhybrid.backends.formats import ExampleCall, Format, NativeProgram, Option, Options
+from d2lhybrid.backends.example_call import ExampleCall
+from d2lhybrid.backends.formats import Format, NativeProgram, Option, Options
 from d2lhybrid.core.i18n import noop as N_
 
 SIGNATURE = "serving_default"
@@ -24,7 +24,6 @@ class SavedModel(Format):
         "-l:libtensorflow_framework.so.2",
         "saved_model",
     )  # fmt: skip
-    parts: ClassVar = {"RaggedTensor": "values, row_splits", "SparseTensor": "indices, values"}
 
     def write(self, example: ExampleCall, folder: Path) -> dict[str, Option]:
         import tensorflow as tf
@@ -36,10 +35,7 @@ class SavedModel(Format):
         resource = tf.saved_model.experimental.TrackableResource  # such as tables of words
         resources = [obj for obj in gc.get_objects() if issubclass(type(obj), resource)]
         owner.tables_used = [table for table in resources if id(table.resource_handle) in captured]
-        inputs, outputs = (
-            _signature_names(example.input_names),
-            _signature_names(example.output_names),
-        )
+        inputs, outputs = example.input_names, example.output_names
         # A signature returns a flat dictionary.
         wrapped = tf.function(
             lambda *args: dict(zip(outputs, traced(*args), strict=True)),
@@ -95,11 +91,6 @@ def _specs(example: ExampleCall, names: list[Any]) -> list[Any]:
     ]
     dtypes = [tensor.dtype for tensor in example.inputs]
     return list(map(tf.TensorSpec, shapes, dtypes, names))
-
-
-def _signature_names(names: list[str]) -> list[str]:
-    """Names as TensorFlow takes them."""
-    return [name if re.match("[A-Za-z]", name) else f"t{name}" for name in names]
 
 
 def _tensors(target: Path, inputs: list[str], outputs: list[str]) -> tuple[str, ...]:

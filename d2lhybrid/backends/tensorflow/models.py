@@ -1,17 +1,22 @@
 """Models of TensorFlow: how they are run, and what that changes."""
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from typing import Any
 
 import tensorflow as tf
 
 from d2lhybrid.backends.cautions import called_for_training, on_other_devices
 from d2lhybrid.backends.defaults import models as defaults
-from d2lhybrid.backends.failures import quiet
 from d2lhybrid.backends.tensorflow import private
-from d2lhybrid.backends.tensorflow.modules import MODULES, SEEDS, VARIABLES, inference, put_back
-from d2lhybrid.backends.traces import leaving_attributes
+from d2lhybrid.backends.tensorflow.modules import (
+    MODULES,
+    SEEDS,
+    VARIABLES,
+    inference,
+    put_back,
+    unchanged,
+)
 from d2lhybrid.core.arguments import Args, Function, Kwargs
 
 donates = defaults.donates
@@ -33,16 +38,9 @@ def snapshot(parts: Sequence[Any]) -> Iterable[Callable[[], Any]]:
 
 
 def infer(model: Function, args: Args, kwargs: Kwargs) -> Any:
-    """Run the model and put back the variables that it changes.
-
-    A trace knows which variables the model uses, even those that a function closes over.
-    """
-    run, used = inference(model), ()
-    with quiet(), suppress(Exception):  # what can't be traced can't be saved either
-        function = tf.function(leaving_attributes(run, model))
-        used = function.get_concrete_function(*args, **kwargs).variables
-    with put_back(used):
-        return run(*args, **kwargs)
+    """Run the model and put back the variables that it changes."""
+    with unchanged(model, args, kwargs):
+        return inference(model)(*args, **kwargs)
 
 
 def warnings(model: Function, args: Args, kwargs: Kwargs) -> Iterable[str]:

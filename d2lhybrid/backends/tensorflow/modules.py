@@ -6,7 +6,6 @@ tensors.
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from threading import Lock
 from typing import Any
 
 import tensorflow as tf
@@ -33,7 +32,7 @@ def inference(model: Function) -> Function:
 
 def eager(model: Any) -> Function:
     """The model without a graph, also where it or a part of it is a tf.function."""
-    if not _has_graphs(model):
+    if not compiled_in(model):
         plain: Function = model  # as it is, which spares each call the cost of a switch
         return plain
 
@@ -44,23 +43,11 @@ def eager(model: Any) -> Function:
     return run_eagerly
 
 
-def _has_graphs(model: Any) -> bool:
-    """Is the model a tf.function, or does one of its parts, or the class of one, hold one?"""
-    parts = [model]
-    if isinstance(model, MODULES):  # another object may have attributes of these names, too
-        parts += [*getattr(model, "submodules", ()), *private.layers(model)]
-    classes = {ancestor for part in parts for ancestor in type(part).__mro__}
-    values = [model]
-    for holder in (*parts, *classes):
-        values += getattr(holder, "__dict__", {}).values()
-    return any(isinstance(value, tf.types.experimental.Callable) for value in values)
-
-
 def compiled_in(model: Any) -> list[Any]:
     """What ``tf.function`` made of the model, or of anything that a call of it calls, each once.
 
-    As far as the code of the call and of the user's functions names it: unlike ``_has_graphs``,
-    this leaves out what a model holds and a call doesn't use, such as a compiled training step.
+    As far as the code of the call and of the user's functions names it. What a model holds and a
+    call doesn't use, such as a compiled training step, is not among it.
     """
     found = callables_in(model, _parts_of)
     return [each for each in found if isinstance(each, tf.types.experimental.Callable)]
@@ -76,58 +63,32 @@ def _parts_of(thing: Any) -> Iterable[Any] | None:
     return None
 
 
-def entry(model: Any) -> Any:
-    """What is compiled that a model is or is called by, or its method if nothing is."""
-    is_compiled = isinstance(model, tf.types.experimental.Callable)
-    return model if is_compiled else model.__call__
-
-
 def is_compiled_itself(model: Any) -> bool:
     """Is each call of it a call of something compiled, with the same arguments?"""
-    return isinstance(entry(model), tf.types.experimental.Callable)
+    compiled = tf.types.experimental.Callable
+    return isinstance(model, compiled) or isinstance(model.__call__, compiled)
 
 
-def is_by_xla(compiled: Any) -> bool:
-    """Does XLA compile this ``tf.function``, or this trace?
-
-    Raises:
-        AttributeError: TensorFlow doesn't tell.
-    """
-    if isinstance(compiled, tf.types.experimental.ConcreteFunction):
-        attributes = compiled.function_def.attr  # which to look up by [] would change
-        return "_XlaMustCompile" in attributes and bool(attributes["_XlaMustCompile"].b)
-    return private.is_by_xla(compiled)
-
-
-_lock = Lock()
-_blocks = 0  # of ``eagerly`` that are running, in all threads
-_eager_before = False  # what the user had set before the first of them
+def is_by_xla(trace: Any) -> bool:
+    """Does XLA compile this trace?"""
+    attributes = trace.function_def.attr  # which to look up by [] would change
+    return "_XlaMustCompile" in attributes and bool(attributes["_XlaMustCompile"].b)
 
 
 @contextmanager
 def eagerly() -> Iterator[None]:
-    """Run every tf.function as Python code, in all threads, until the last block has ended."""
-    global _blocks, _eager_before
-    counted = False
+    """Run every tf.function as Python code, in all threads."""
+    before = tf.config.functions_run_eagerly()
     try:
-        with _lock:
-            if not _blocks:
-                _eager_before = tf.config.functions_run_eagerly()
-            _blocks, counted = _blocks + 1, True
-            tf.config.run_functions_eagerly(True)
+        tf.config.run_functions_eagerly(True)
         yield
     finally:
-        if counted:
-            with _lock:
-                _blocks -= 1
-                if not _blocks:
-                    tf.config.run_functions_eagerly(_eager_before)
+        tf.config.run_functions_eagerly(before)
 
 
 def users_run_eagerly() -> bool:
     """Has the user set that every tf.function runs as Python code?"""
-    with _lock:
-        return bool(_eager_before if _blocks else tf.config.functions_run_eagerly())
+    return bool(tf.config.functions_run_eagerly())
 
 
 @contextmanager

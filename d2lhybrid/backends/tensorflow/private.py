@@ -1,21 +1,21 @@
 """Every private name of TensorFlow and Keras that this folder uses.
 
-Each is looked up when it is needed. If TensorFlow has removed one, its function raises
-AttributeError or ImportError, which ``explain`` and ``graph`` turn into a note, or returns what is
-said beside it.
+Each is looked up when it is needed. Where TensorFlow may do without one, it is said beside it what
+its function returns then; ``explain`` says it if none collects Grappler's graphs.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
 from importlib import import_module
-from threading import RLock, get_ident
+from threading import get_ident
 from typing import Any
 
 import tensorflow as tf
 
+from d2lhybrid.backends.hooks import hooked
+
 _FUNCTIONS = "tensorflow.python.eager.polymorphic_function"
-_replacing = RLock()
 
 
 def _context() -> Any:
@@ -28,16 +28,6 @@ def is_started() -> bool:
         return bool(_context().context()._initialized)
     except (AttributeError, ImportError):
         return True
-
-
-def is_by_xla(function: Any) -> bool:
-    """Does XLA compile this ``tf.function``?"""
-    return function._jit_compile is True
-
-
-def copied(function: Any) -> Any:
-    """A ``tf.function`` with the options of this one, and none of its traces."""
-    return function._clone(None)
 
 
 def optimized(optimizer: Any) -> list[Any]:
@@ -67,24 +57,15 @@ def graph_collection() -> Iterator[list[Any]]:
         end()
 
 
-def collected(run: Callable[[], object]) -> list[Any]:
-    """The graphs of the functions that run in `run`, before and after Grappler."""
-    with graph_collection() as graphs:
-        run()
-    return graphs
-
-
 def autographed(function: Any) -> Any:
-    """The function as AutoGraph rewrites its control flow; as it is if TensorFlow can't do that."""
-    autograph: Any = getattr(getattr(tf, "__internal__", None), "autograph", None)
-    convert = getattr(autograph, "tf_convert", None)
-    return convert(function, autograph.control_status_ctx()) if convert else function
+    """The function as AutoGraph rewrites its control flow."""
+    autograph: Any = tf.__internal__.autograph
+    return autograph.tf_convert(function, autograph.control_status_ctx())
 
 
 def layers(model: Any) -> list[Any]:
-    """The layers in a model of Keras, however deep; if Keras doesn't tell, those at its top."""
-    flatten = getattr(model, "_flatten_layers", None)
-    return list(flatten() if flatten else getattr(model, "layers", ()))
+    """The layers in a model of Keras, however deep; none of anything else."""
+    return list(getattr(model, "_flatten_layers", tuple)())
 
 
 def trace_callbacks() -> list[Callable[[Any], object]] | None:
@@ -116,98 +97,38 @@ def is_of_data(trace: Any) -> bool:
 
 
 @contextmanager
-def compiled_calls() -> Iterator[list[tuple[Any, tuple[Any, ...], Mapping[str, Any]]]]:
-    """The calls of compiled functions in the block, without those inside them: with arguments.
-
-    TensorFlow calls each kind by one method, which this replaces meanwhile. If TensorFlow has
-    another, none is seen.
-    """
-    calls: list[tuple[Any, tuple[Any, ...], Mapping[str, Any]]] = []
-    depth = 0
-
-    def noted(method: Callable[..., Any]) -> Callable[..., Any]:
-        def run(function: Any, /, *args: Any, **kwargs: Any) -> Any:
-            nonlocal depth
-            if not depth:
-                calls.append((function, args, kwargs))
-            depth += 1
-            try:
-                return method(function, *args, **kwargs)
-            finally:
-                depth -= 1
-
-        return run
-
-    with (
-        _replaced("polymorphic_function", "Function", "__call__", noted),
-        _replaced("concrete_function", "ConcreteFunction", "__call__", noted),
-    ):
-        yield calls
-
-
-@contextmanager
 def apart() -> Iterator[None]:
     """Let this thread call, in the block, a copy of each ``tf.function``, with its own traces.
 
     Each function has one copy as long as the block runs. The copies have no traces to begin with.
-    If TensorFlow calls functions by another method, or can't copy one, the function is called.
     """
-    thread = get_ident()
+    owner: Any = import_module(f"{_FUNCTIONS}.polymorphic_function").Function
+    original, thread = owner.__call__, get_ident()
     copies: dict[int, tuple[Any, Any]] = {}  # by id, with the function, whose id stays its own then
 
-    def redirected(method: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(method)  # AutoGraph would rewrite a function of any other module
-        def run(function: Any, /, *args: Any, **kwargs: Any) -> Any:
-            if get_ident() != thread:
-                return method(function, *args, **kwargs)
-            if id(function) not in copies:
-                copy = copied(function) if hasattr(function, "_clone") else function
-                copies[id(function)] = function, copy
-            return method(copies[id(function)][1], *args, **kwargs)
+    @wraps(original)  # AutoGraph would rewrite a function of any other module
+    def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if get_ident() != thread:
+            return original(function, *args, **kwargs)
+        if id(function) not in copies:
+            copies[id(function)] = function, function._clone(None)
+        return original(copies[id(function)][1], *args, **kwargs)
 
-        return run
-
-    with _replaced("polymorphic_function", "Function", "__call__", redirected):
-        yield
-
-
-@contextmanager
-def noted_traces_called(note: Callable[[Any, list[Any]], object]) -> Iterator[None]:
-    """Call `note` with each trace that is called in the block, and its tensors.
-
-    TensorFlow calls them by one method, which this replaces meanwhile. If it has another, none is
-    seen.
-    """
-
-    def noted(method: Callable[..., Any]) -> Callable[..., Any]:
-        def run(function: Any, tensors: list[Any], *args: Any, **kwargs: Any) -> Any:
-            note(function, tensors)
-            return method(function, tensors, *args, **kwargs)
-
-        return run
-
-    with _replaced("concrete_function", "ConcreteFunction", "_call_flat", noted):
-        yield
-
-
-@contextmanager
-def _replaced(
-    module: str, kind: str, name: str, made_of: Callable[[Callable[..., Any]], Callable[..., Any]]
-) -> Iterator[None]:
-    """Another method of a class of TensorFlow in the block, made of the one that it has.
-
-    One thread at a time, because the last to leave would put back the method of another.
-    """
     try:
-        owner = getattr(import_module(f"{_FUNCTIONS}.{module}"), kind)
-        getattr(owner, name)
-    except (AttributeError, ImportError):
+        owner.__call__ = call
         yield
-        return
-    with _replacing:
-        method = getattr(owner, name)
-        try:
-            setattr(owner, name, made_of(method))
-            yield
-        finally:
-            setattr(owner, name, method)
+    finally:
+        owner.__call__ = original
+
+
+def noted_traces_called(note: Callable[[Any, list[Any]], object]) -> AbstractContextManager[None]:
+    """Call `note` with each trace that this thread calls in the block, and its tensors.
+
+    TensorFlow calls them by one method. If it has another, none is seen.
+    """
+
+    def note_call(trace: Any, tensors: list[Any], *_captured: Any, **_by_name: Any) -> None:
+        note(trace, tensors)
+
+    owner: Any = import_module(f"{_FUNCTIONS}.concrete_function").ConcreteFunction
+    return hooked(owner, "_call_flat", note_call)

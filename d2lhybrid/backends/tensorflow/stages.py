@@ -1,7 +1,7 @@
 """The stages of a graph of TensorFlow: as it is traced, and what Grappler or XLA leaves."""
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from graphlib import TopologicalSorter
 from typing import Any
@@ -10,7 +10,6 @@ import tensorflow as tf
 
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.graphs import hlo
-from d2lhybrid.graphs.explanation import MissingNames
 from d2lhybrid.graphs.fates import decide_fates
 from d2lhybrid.graphs.stages import Node, Part, Stage, describe_constant
 
@@ -44,18 +43,14 @@ CONTROL_FLOW |= {
 }
 
 
-def stages_by_grappler(
-    concrete: Any, collect: Callable[[], list[Any]], missing: MissingNames
-) -> tuple[Stage, ...]:
-    """The stages of a trace; `collect` gives what Grappler has rewritten, when a trace has run.
+def stages_by_grappler(concrete: Any, rewritten: Sequence[Any]) -> tuple[Stage, ...]:
+    """The stages of a trace; `rewritten` are the graphs that Grappler made when the trace ran.
 
-    If that is nothing, or a private name is missing that collects it, there is the first stage
-    alone.
+    Without any, there is the first stage alone.
     """
     traced = traced_stage(concrete)
-    collected = missing.ask(collect, [])
-    rewritten = [_rewritten(traced, collected)] if collected else []
-    return decide_fates([traced, *rewritten], _LAYOUT_OPS)
+    left = [_rewritten(traced, rewritten)] if rewritten else []
+    return decide_fates([traced, *left], _LAYOUT_OPS)
 
 
 def stages_by_xla(concrete: Any, compiler_ir: Callable[..., str]) -> tuple[Stage, ...]:
@@ -82,7 +77,7 @@ def traced_stage(concrete: Any) -> Stage:
     return replace(stage, nodes=nodes)
 
 
-def _rewritten(traced: Stage, collected: list[Any]) -> Stage:
+def _rewritten(traced: Stage, collected: Sequence[Any]) -> Stage:
     """The graph that ran: of those that TensorFlow has collected, the most like the trace."""
     names = {node.name for node in traced.nodes}
 

@@ -1,5 +1,7 @@
 """A step of training in TensorFlow, eager and compiled."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import tensorflow as tf
@@ -46,7 +48,7 @@ def training(
     random = [*filter(_drops, layers)]
     target_first = _takes_target_first(loss)
 
-    def build_step(**options: Any) -> Function:
+    def build_step(compiler: Callable[[Function], Function] | None = None) -> Function:
         model = _copied_keras(net, args, kwargs) if is_keras else copied(net, {})
         weights = model.trainable_variables
         updater = _copied_optimizer(optimizer, weights)
@@ -59,21 +61,16 @@ def training(
             updater.apply(tape.gradient(value, weights), weights)
             return value
 
-        return TrainingStep(tf.function(step, **options) if options else step, tf.stack, random)
-
-    def eager() -> Function:
-        return build_step()
-
-    def as_graph() -> Function:
-        return build_step(jit_compile=None)
+        return TrainingStep(compiler(step) if compiler else step, tf.stack, random)
 
     def by_xla() -> Function:
         require_numbers(filter(tf.is_tensor, tf.nest.flatten((args, kwargs))))
-        return build_step(jit_compile=True)
+        return build_step(tf.function(jit_compile=True))
 
+    as_graph = partial(build_step, tf.function)
     xla_code = _STEP + "y = tf.function(step, jit_compile=True)()"
     return {
-        "eager": Variant(DeferredBuild(eager), _STEP + "y = step()"),
+        "eager": Variant(DeferredBuild(build_step), _STEP + "y = step()"),
         "tf.function": Variant(DeferredBuild(as_graph), _STEP + "y = tf.function(step)()"),
         "tf.function XLA": Variant(DeferredBuild(by_xla), xla_code),
     }

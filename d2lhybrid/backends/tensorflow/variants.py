@@ -1,9 +1,9 @@
 """The ways to run a model that TensorFlow offers, and the dense layers of a model."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -16,7 +16,7 @@ from d2lhybrid.backends.tensorflow.modules import MODULES, eager, require_number
 from d2lhybrid.backends.traces import kept_attributes, leaving_attributes
 from d2lhybrid.backends.variant import DeferredBuild, Variant, VariantsByName, WithCompilerNote
 from d2lhybrid.backends.written import passed, positional
-from d2lhybrid.core.arguments import Args, Function, Kwargs
+from d2lhybrid.core.arguments import Args, Kwargs
 from d2lhybrid.core.i18n import noop as N_
 
 # The code of each way by hand, with the arguments, and other options of tf.function.
@@ -28,20 +28,15 @@ trace = tf.function(net).get_concrete_function({specs})
 converter = tf.lite.TFLiteConverter.from_concrete_functions([trace], trace)
 fast = Interpreter(model_content=converter.convert(), num_threads={threads})
 fast.allocate_tensors()
-{set_tensors}[result] = fast.get_output_details()
+for given, tensor in zip(fast.get_input_details(), [{tensors}]):
+    fast.set_tensor(given["index"], tensor)
+[result] = fast.get_output_details()
 fast.invoke()
 y = fast.get_tensor(result["index"])"""
-_SET_ONE = """[given] = fast.get_input_details()
-fast.set_tensor(given["index"], {tensors})
-"""
-_SET_SEVERAL = """for given, tensor in zip(fast.get_input_details(), ({tensors})):
-    fast.set_tensor(given["index"], tensor)
-"""
 _PREDICT_NOTE = N_(
     "each call sets up a pipeline of data for many batches; for one batch, use net(x) or "
     "net.predict_on_batch(x)"
 )
-_XLA = ", jit_compile=True"
 _LINEAR = "raw.BiasAdd(value=raw.MatMul(a={h}, b=w{i}), bias=b{i})"
 _ACTIVATIONS = {
     "relu": "raw.Relu(features={h})",
@@ -61,38 +56,33 @@ def variants(
         reason = N_("a concrete function keeps no Python code: pass what it was made from")
         return {"concrete function": Variant(net, direct), "eager": Variant(reason)}
 
-    def function(jit_compile: bool | None) -> Any:
+    def build(as_trace: bool, by_xla: bool) -> Any:
         # A new function each time, because tf.function would take a known one's old trace.
-        return tf.function(leaving_attributes(net, net), jit_compile=jit_compile)
-
-    def concrete_function(jit_compile: bool | None) -> Any:
-        return function(jit_compile).get_concrete_function(*args, **kwargs)
-
-    def as_graph(build: Callable[[bool | None], Function]) -> DeferredBuild:
-        return DeferredBuild(lambda: build(None))
-
-    def by_xla(build: Callable[[bool | None], Function]) -> DeferredBuild:
-        def build_for_numbers() -> Function:
-            run = build(True)
-            is_trace = isinstance(run, tf.types.experimental.ConcreteFunction)
-            # The first call finds this trace.
-            trace: Any = run if is_trace else cast(Any, run).get_concrete_function(*args, **kwargs)
+        function = tf.function(leaving_attributes(net, net), jit_compile=by_xla or None)
+        if not as_trace and not by_xla:
+            return function
+        trace = function.get_concrete_function(*args, **kwargs)  # which a first call finds
+        if by_xla:
             require_numbers(trace.inputs)
-            return run
+        return trace if as_trace else function
 
-        return DeferredBuild(build_for_numbers)
-
-    def way(run: DeferredBuild, code: str, options: str) -> Variant:
+    def way(code: str, by_xla: bool) -> Variant:
+        options = ", jit_compile=True" if by_xla else ""
+        run = DeferredBuild(partial(build, code == _CONCRETE, by_xla))
         return Variant(run, code.format(options=options, **written))
 
     by_name = {
         "eager": Variant(eager(net), direct),
-        "tf.function": way(as_graph(function), _FUNCTION, ""),
-        "tf.function XLA": way(by_xla(function), _FUNCTION, _XLA),
-        "concrete function": way(as_graph(concrete_function), _CONCRETE, ""),
-        "concrete function XLA": way(by_xla(concrete_function), _CONCRETE, _XLA),
+        "tf.function": way(_FUNCTION, by_xla=False),
+        "tf.function XLA": way(_FUNCTION, by_xla=True),
+        "concrete function": way(_CONCRETE, by_xla=False),
+        "concrete function XLA": way(_CONCRETE, by_xla=True),
     }
-    by_name |= _litert(net, concrete_function, args, kwargs)
+    missing = litert.why_missing()
+    if not missing or isinstance(net, MODULES):  # of a function only where it is installed
+        run = missing or litert.build(partial(build, True, False), args, kwargs)
+        code = _LITERT.format(threads=litert.threads(), **written)
+        by_name["litert"] = Variant(run, code, role="runtime")
     if include_expert:
         by_name |= _predict(net, args, kwargs)
         net(*args, **kwargs)  # Keras creates the weights of unbuilt layers now
@@ -114,18 +104,6 @@ def _written(net: Any, args: Args, kwargs: Kwargs) -> dict[str, str]:
     }
 
 
-def _litert(net: Any, trace: Function, args: Args, kwargs: Kwargs) -> VariantsByName:
-    """LiteRT, which runs what its converter makes of a trace; of a function only where it is."""
-    missing = litert.why_missing()
-    if missing and not isinstance(net, MODULES):
-        return {}
-    run = missing or litert.build(partial(trace, None), args, kwargs)
-    written = _written(net, args, kwargs)
-    set_tensors = (_SET_SEVERAL if "," in written["tensors"] else _SET_ONE).format(**written)
-    code = _LITERT.format(threads=litert.threads(), set_tensors=set_tensors, **written)
-    return {"litert": Variant(run, code, role="runtime")}
-
-
 def _predict(net: Any, args: Args, kwargs: Kwargs) -> VariantsByName:
     """Keras's own loop over batches, for which it compiles the model.
 
@@ -136,21 +114,11 @@ def _predict(net: Any, args: Args, kwargs: Kwargs) -> VariantsByName:
         return {}
 
     def build() -> WithCompilerNote:
+        twin = object.__new__(type(net))  # has the model's layers, and attributes of its own
+        vars(twin).update(vars(net))
         with kept_attributes(net):
-            net.make_predict_function()
-            trace = net.predict_function
-
-        def predict(x: Any) -> Any:
-            attributes = vars(net)
-            before = {**attributes}
-            attributes["predict_function"] = trace
-            try:
-                return net.predict(x, verbose=0)
-            finally:  # Keras leaves some in it, such as stop_predicting
-                attributes.clear()
-                attributes.update(before)
-
-        return WithCompilerNote(predict, lambda: _PREDICT_NOTE)
+            twin.make_predict_function()
+        return WithCompilerNote(partial(twin.predict, verbose=0), lambda: _PREDICT_NOTE)
 
     return {"predict": Variant(DeferredBuild(build), "y = net.predict(x, verbose=0)")}
 

@@ -6,7 +6,7 @@ method by which it calls one. The programs of XLA can't be seen from Python.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -22,31 +22,26 @@ import tensorflow as tf
 
 from d2lhybrid.backends.defaults import why as defaults
 from d2lhybrid.backends.failures import quiet
-from d2lhybrid.backends.overhead import BEFORE_SECONDS
+from d2lhybrid.backends.overhead import least
 from d2lhybrid.backends.tensorflow import explain, private
 from d2lhybrid.backends.tensorflow.modules import (
     compiled_in,
     is_by_xla,
-    is_compiled_itself,
-    unchanged,
     users_run_eagerly,
 )
 from d2lhybrid.backends.tensorflow.stages import CONTROL_FLOW
-from d2lhybrid.core import output
-from d2lhybrid.core.arguments import Args, Function, Kwargs
+from d2lhybrid.core.arguments import Function
 from d2lhybrid.core.i18n import gettext as _, names
 from d2lhybrid.core.user_code import last_user_frame
-from d2lhybrid.graphs.explanation import Explanation, Finding, MissingNames, Recording
+from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
+from d2lhybrid.graphs.facts import WatchedCall
 from d2lhybrid.graphs.fates import DROPPED, FOLDED, FREE
 from d2lhybrid.graphs.graph import Graph
 
 hint = defaults.hint
-limit_reached = defaults.limit_reached
-switched_off = defaults.switched_off
 # To read what XLA makes of a trace takes one more compilation, which nothing interrupts.
 _LONGEST_XLA_SECONDS = 0.3  # of a first call, tracing included
 _LONGEST_TYPE = 80  # letters of an argument's type or value
-_MOST_CALLS = 100  # of which the quickest says what comes before compiled code
 # What a graph needs and eager code doesn't start as an operation, or not always.
 _ONLY_IN_GRAPHS = CONTROL_FLOW | {"Identity", "IdentityN", "NoOp", "ReadVariableOp"}
 _ONLY_IN_GRAPHS |= {"Shape", "ShapeN", "Size", "BroadcastGradientArgs"}
@@ -158,7 +153,7 @@ class _FirstCall:
         # Grappler rewrites a trace at its first run, which was before if the trace isn't new.
         rewritten = self.rewritten if is_new and not by_xla else []
         name = explain.name(trace)
-        return explain.graph_of(name, trace, compiler_ir, lambda: rewritten, MissingNames())
+        return explain.graph_of(name, trace, compiler_ir, rewritten)
 
 
 @contextmanager
@@ -203,78 +198,17 @@ def eager_operations(explanation: Explanation) -> int:
 # Whether compiled code runs, and what comes before it
 
 
-def programs_run(run: Callable[[], Any]) -> int:
-    """Call `run` once. How many traces does it call?"""
-    with _traces_called() as called:
-        run()
-        return len(called)
-
-
-def why_not_compiled(function: Any) -> str:
-    """A sentence; empty if nothing in the function is compiled, as far as one can see."""
-    if users_run_eagerly():
-        text = _("After {setting}, each tf.function runs as Python code.")
-        return text.format(setting="tf.config.run_functions_eagerly(True)")
-    if compiled := compiled_in(function):
-        text = _("A call never reaches what tf.function has compiled: {names}.")
-        return text.format(names=names(map(explain.name, compiled)))
-    if isinstance(function, tf.keras.Model) and function.compiled:
-        return _(
-            "Keras compiles a model for fit, evaluate and predict. A call of the model itself runs "
-            "operation by operation."
-        )
-    return ""
-
-
-def seconds_before(run: Function) -> float | None:
-    """The time until a call of `run` calls its first trace, and what it takes to enter a trace.
-
-    The latter is what a ``tf.function`` of the same tensors takes from there on that computes
-    nearly nothing, compiled by XLA or not as the trace is. Both are the least of some calls in a
-    row, as calls are measured. None if `run` calls no trace.
-    """
-    called: list[tuple[float, Any, list[Any]]] = []  # when which trace with which tensors
-
-    def least(function: Function) -> tuple[float, float]:
-        """Seconds until a call of a function calls a trace, and from there on."""
-        until: list[float] = []
-        inside: list[float] = []
-        end = perf_counter() + BEFORE_SECONDS
-        while not until or (len(until) < _MOST_CALLS and perf_counter() < end):
-            called.clear()
-            start = perf_counter()
-            function()
-            inside.append(perf_counter() - called[0][0])
-            until.append(called[0][0] - start)
-        return min(until), min(inside)
-
-    with _watched(lambda trace, tensors: called.append((perf_counter(), trace, tensors))):
-        run()
-        if not called:
-            return None
-        _when, trace, tensors = called[0]
-        until, inside = least(run)
-        compiled = tf.function(_add_one_to_first, jit_compile=is_by_xla(trace) or None)
-        smallest = partial(compiled, *tensors)
-        smallest()  # which compiles it
-        return until + min(inside, least(smallest)[1])
-
-
-def _add_one_to_first(*tensors: Any) -> Any:
-    first = next(filter(tf.is_tensor, tf.nest.flatten(tensors)), tf.constant(0.0))
-    return first[(0,) * first.shape.rank] + 1
-
-
-# Why a call compiles again
-
-
-def compiled_again(run: Callable[[], Any]) -> Finding | None:
-    """Call `run` twice: why the second call made a trace, or XLA compiled one anew."""
-    with output.quiet(), quiet():
+def watched_call(run: Function) -> WatchedCall:
+    """A second call that compiles has a trace that is new, or XLA compiles one for a new shape."""
+    with quiet():
         with _traces_called() as before:
             run()
         with _traces_called() as now:
             run()
+    return WatchedCall(len(now), _why_again(now, before))
+
+
+def _why_again(now: list[_Called], before: list[_Called]) -> Finding | None:
     for call in now:
         if call.is_new:
             return Finding(_why_traced(call, before), *call.place)
@@ -282,17 +216,6 @@ def compiled_again(run: Callable[[], Any]) -> Finding | None:
         if is_by_xla(call.trace) and (said := _why_compiled(call, before)):
             return Finding(said, *call.place)
     return None
-
-
-def apart(model: Function, args: Args, kwargs: Kwargs) -> AbstractContextManager[object] | None:
-    """None for what is compiled itself, because the same arguments find their trace."""
-    return None if is_compiled_itself(model) else _apart(model, args, kwargs)
-
-
-@contextmanager
-def _apart(model: Function, args: Args, kwargs: Kwargs) -> Iterator[None]:
-    with unchanged(model, args, kwargs), private.apart():
-        yield
 
 
 def _why_traced(new: _Called, before: list[_Called]) -> str:
@@ -333,3 +256,52 @@ def _why_compiled(call: _Called, before: list[_Called]) -> str:
     name, now, old = next((tensor.op.name, now, old) for tensor, now, old in pairs if now != old)
     text = _("XLA compiles for each shape: {name} is now {now}, before {before}")
     return text.format(name=name, now=now, before=old)
+
+
+def why_not_compiled(function: Any) -> str:
+    """A sentence; empty if nothing in the function is compiled, as far as one can see."""
+    if users_run_eagerly():
+        text = _("After {setting}, each tf.function runs as Python code.")
+        return text.format(setting="tf.config.run_functions_eagerly(True)")
+    if compiled := compiled_in(function):
+        text = _("A call never reaches what tf.function has compiled: {names}.")
+        return text.format(names=names(map(explain.name, compiled)))
+    if isinstance(function, tf.keras.Model) and function.compiled:
+        return _(
+            "Keras compiles a model for fit, evaluate and predict. A call of the model itself runs "
+            "operation by operation."
+        )
+    return ""
+
+
+def seconds_before(run: Function) -> float | None:
+    """The time until a call of `run` calls its first trace, and what it takes to enter a trace.
+
+    The latter is what a ``tf.function`` of the same tensors takes from there on that computes
+    nearly nothing, compiled by XLA or not as the trace is. None if `run` calls no trace.
+    """
+    called: list[tuple[float, Any, list[Any]]] = []  # when which trace with which tensors
+
+    def seconds_of(function: Function) -> tuple[float, float]:
+        """Until a call of the function calls a trace, and from there on."""
+        called.clear()
+        start = perf_counter()
+        function()
+        return called[0][0] - start, perf_counter() - called[0][0]
+
+    with _watched(lambda trace, tensors: called.append((perf_counter(), trace, tensors))):
+        run()
+        if not called:
+            return None
+        _when, trace, tensors = called[0]
+        until, inside = least(lambda: seconds_of(run))
+        compiled = tf.function(_add_one_to_first, jit_compile=is_by_xla(trace) or None)
+        smallest = partial(compiled, *tensors)
+        smallest()  # which compiles it
+        _until, entering = least(lambda: seconds_of(smallest))
+        return until + min(inside, entering)
+
+
+def _add_one_to_first(*tensors: Any) -> Any:
+    first = next(filter(tf.is_tensor, tf.nest.flatten(tensors)), tf.constant(0.0))
+    return first[(0,) * first.shape.rank] + 1

@@ -5,7 +5,6 @@ What is loaded is called through ``Checked``, because these programs look at lit
 are called with.
 """
 
-from collections.abc import Iterable
 from itertools import chain
 from types import NoneType
 from typing import Any
@@ -18,7 +17,6 @@ from d2lhybrid.backends.variant import DeferredBuild, Folder
 from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.errors import ArgumentError, CannotBuildError
 from d2lhybrid.core.i18n import gettext as _, sentences
-from d2lhybrid.core.toolchain import why_not_installed
 from d2lhybrid.core.usage import described
 
 
@@ -34,7 +32,6 @@ class Checked:
         """`args` and `kwargs` are those that `run` was compiled for."""
         self._run, self._args, self._kwargs = run, args, kwargs
         self._leaves, self._structure = private.flatten((args, kwargs))
-        self._positional = -1 if kwargs else len(args)  # how many, if there are no others
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run it; a tensor that lies otherwise in memory than the example is copied first.
@@ -42,8 +39,8 @@ class Checked:
         Raises:
             ArgumentError: Anything else differs from the example.
         """
-        by_position = not kwargs and len(args) == self._positional
-        if not by_position or not all(map(_is_like, args, self._args)):
+        are_named = kwargs or self._kwargs or len(args) != len(self._args)
+        if are_named or not all(map(_is_like, args, self._args)):
             args, kwargs = self._fitted(args, kwargs)
         return self._run(*args, **kwargs)
 
@@ -51,9 +48,9 @@ class Checked:
         """The arguments of another call as the program takes them."""
         try:  # in the order of the example, whatever that of a dictionary is
             leaves = self._structure.flatten_up_to((args, kwargs))
+            fitted = map(_laid_out, leaves, self._leaves)
+            args, kwargs = self._structure.unflatten(fitted)
         except ValueError:
-            leaves = None
-        if leaves is None or not all(map(_fits, leaves, self._leaves)):
             text = _(
                 "Expected arguments like those that this was compiled for: ({expected}). Received: "
                 "({received})."
@@ -65,49 +62,48 @@ class Checked:
             expected = described(self._args, self._kwargs, detailed=True)
             received = described(args, kwargs, detailed=True)
             text = text.format(expected=expected, received=received)
-            raise ArgumentError(sentences(text, rules))
-        fitted: tuple[Args, Kwargs]
-        fitted = self._structure.unflatten(map(_laid_out, leaves, self._leaves))
-        return fitted
-
-
-_SAME = ("layout", "dtype", "shape", "device")  # in each tensor as in the example
-_CONSTANTS = (int, float, complex, str, NoneType)
+            raise ArgumentError(sentences(text, rules)) from None
+        return args, kwargs
 
 
 def _is_like(value: Any, example: Any) -> bool:
-    """Is this the example, or a tensor whose elements lie in memory as in the example?"""
+    """Is this the same number, or a tensor whose elements lie in memory as in the example?"""
     if not isinstance(value, torch.Tensor):  # what is in a container may be others by now
-        return value is example and isinstance(value, _CONSTANTS)
+        is_constant = isinstance(value, int | float | complex | str | NoneType)
+        return is_constant and type(value) is type(example) and value == example
     return value is example or (
-        all(getattr(value, name) == getattr(example, name, None) for name in _SAME)
+        _is_alike(value, example)
         and value.stride() == example.stride()
         and not (value.is_neg() or value.is_conj())  # the program sees what lies in memory
     )
 
 
-def _fits(leaf: Any, example: Any) -> bool:
-    """Can a program that was compiled for the example take this, or a copy with its strides?"""
-    if not isinstance(leaf, torch.Tensor):
-        is_equal = isinstance(leaf, _CONSTANTS) and leaf == example
-        return leaf is example or (is_equal and type(leaf) is type(example))
-    if any(getattr(leaf, name) != getattr(example, name, None) for name in _SAME):
-        return False
-    # A copy has no elements of others between its own, nor two at one place.
-    return _is_like(leaf, example) or torch.empty_like(example).stride() == example.stride()
+def _is_alike(value: torch.Tensor, example: Any) -> bool:
+    names = ("layout", "dtype", "shape", "device")
+    return all(getattr(value, name) == getattr(example, name, None) for name in names)
 
 
 def _laid_out(leaf: Any, example: Any) -> Any:
-    """The same, or a copy whose elements lie in memory as in the example."""
-    is_fine = not isinstance(leaf, torch.Tensor) or _is_like(leaf, example)
-    return leaf if is_fine else torch.empty_like(example).copy_(leaf)
+    """The same, or a copy whose elements lie in memory as in the example; ValueError if none can.
+
+    A copy has no elements of others between its own, nor two at one place.
+    """
+    if _is_like(leaf, example):
+        return leaf
+    if isinstance(leaf, torch.Tensor) and _is_alike(leaf, example):
+        copy = torch.empty_like(example)
+        if copy.stride() == example.stride():
+            return copy.copy_(leaf)
+    raise ValueError
 
 
 def aotinductor(net: Any, args: Args, kwargs: Kwargs) -> DeferredBuild:
     """The package of AOTInductor, called as the model is."""
 
     def build() -> Folder:
-        return _compile(_export(net, args, kwargs))
+        folder = Folder()
+        export.compile_ahead(_export(net, args, kwargs), folder.path)
+        return folder
 
     def load(folder: Folder) -> Function:
         return Checked(export.load_package(folder.path), args, kwargs)
@@ -115,30 +111,22 @@ def aotinductor(net: Any, args: Args, kwargs: Kwargs) -> DeferredBuild:
     return DeferredBuild(build, load, INDUCTOR)
 
 
-def no_onnxruntime() -> str:
-    """Why ONNX Runtime can't be used, with what installs it; empty if it can."""
-    return why_not_installed(("onnxruntime", "onnxscript"), "onnx")
-
-
 class OnnxFile(Folder):
-    """A folder with an ONNX file, and how it was called."""
+    """A folder with an ONNX file, and the structures of what its call takes and returns."""
 
-    def __init__(self, program: Any, args: Args, kwargs: Kwargs) -> None:
-        """`args` and `kwargs` are those that the program was exported with."""
+    def __init__(self, net: Any, args: Args, kwargs: Kwargs) -> None:
         super().__init__()
-        _require_cpu(program.state_dict.values(), args, kwargs.values())
+        program = _export(net, args, kwargs)
+        tensors = chain(program.state_dict.values(), args, kwargs.values())
+        if {str(getattr(tensor, "device", "cpu")) for tensor in tensors} != {"cpu"}:
+            raise CannotBuildError(_("it only supports models on the CPU"))
         with torch.no_grad():
             export.write_onnx(program, self.path)
         self.given, self.returned = program.call_spec.in_spec, program.call_spec.out_spec
-        takes_tensor = not kwargs and len(args) == 1 and isinstance(args[0], torch.Tensor)
-        self.is_of_tensors = takes_tensor and self.returned.is_leaf()
 
 
 def onnxruntime(net: Any, args: Args, kwargs: Kwargs) -> DeferredBuild:
     """A session of ONNX Runtime, called as the model is; tensors and arrays share their memory."""
-
-    def build() -> OnnxFile:
-        return OnnxFile(_export(net, args, kwargs), args, kwargs)
 
     def load(file: OnnxFile) -> Function:
         session = export.open_session(file.path, torch.get_num_threads())
@@ -156,26 +144,14 @@ def onnxruntime(net: Any, args: Args, kwargs: Kwargs) -> DeferredBuild:
             return file.returned.unflatten(map(torch.from_numpy, outputs))
 
         keywords = [*kwargs]
-        return Checked(run_on_tensor if file.is_of_tensors else run, args, kwargs)
+        takes_tensor = not kwargs and len(args) == 1 and isinstance(args[0], torch.Tensor)
+        is_of_tensors = takes_tensor and file.returned.is_leaf()
+        return Checked(run_on_tensor if is_of_tensors else run, args, kwargs)
 
-    return DeferredBuild(build, load)
+    return DeferredBuild(lambda: OnnxFile(net, args, kwargs), load)
 
 
 def _export(net: Any, args: Args, kwargs: Kwargs) -> Any:
     """The program that ``torch.export`` makes of a call."""
     with torch.no_grad():
         return torch.export.export(net, args, kwargs)
-
-
-def _compile(program: Any) -> Folder:
-    """A folder with the package that AOTInductor compiles a program into."""
-    folder = Folder()
-    export.compile_ahead(program, folder.path)
-    return folder
-
-
-def _require_cpu(*tensors: Iterable[Any]) -> None:
-    """Raise CannotBuildError if one of these is on another device."""
-    devices = {str(getattr(tensor, "device", "cpu")) for tensor in chain(*tensors)}
-    if devices - {"cpu"}:
-        raise CannotBuildError(_("it only supports models on the CPU"))

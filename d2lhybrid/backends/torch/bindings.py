@@ -9,30 +9,13 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def cuda_context(index: int) -> bool:
-    """Does this process have a context on a CUDA device? Yes where PyTorch does not tell."""
-    has_context = getattr(torch._C, "_cuda_hasPrimaryContext", lambda index: True)
-    return torch.cuda.is_initialized() and bool(has_context(index))
+    """Does this process have a context on a CUDA device?"""
+    return torch.cuda.is_initialized() and bool(torch._C._cuda_hasPrimaryContext(index))
 
 
 def is_tracing() -> bool:
-    """Does this thread trace? Yes where it does not tell, for ``is_compiling`` is one for all."""
-    return bool(getattr(torch._C, "_len_torch_dispatch_stack", lambda: True)())
-
-
-def left_alone(function: Function) -> Function:
-    """The function, which TorchDynamo does not compile, nor what it calls.
-
-    ``torch.compiler.disable`` does so, too, but imports TorchDynamo, which takes a second. It takes
-    over where PyTorch has no such names.
-    """
-    try:
-        native = torch._C._dynamo.eval_frame
-        skip = native._FrameAction.SKIP
-        native.set_code_exec_strategy(function.__code__, native._FrameExecStrategy(skip, skip))
-    except AttributeError:
-        disabled: Function = torch.compiler.disable(function)
-        return disabled
-    return function
+    """Does this thread trace? ``is_compiling`` is one for all threads."""
+    return bool(torch._C._len_torch_dispatch_stack())
 
 
 def constant(function: Function) -> Function:

@@ -1,7 +1,8 @@
 """PyTorch's compiler: what a process pays for it once, and what it has compiled."""
 
 import os
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -15,9 +16,10 @@ from d2lhybrid.backends.variant import DeferredBuild
 from d2lhybrid.core.arguments import Function
 from d2lhybrid.core.environment import variable_set
 from d2lhybrid.core.output import silent
+from d2lhybrid.core.toolchain import USUAL_CXX, no_compiler
 
 INDUCTOR = "Inductor"
-SAFE_PATH = "PYTHONSAFEPATH"  # Python's own variable
+no_inductor = partial(no_compiler, "C++", USUAL_CXX)  # Inductor calls that one
 disk_cache_hits = private.disk_cache_hits
 is_imported = private.is_dynamo_imported
 programs_compiled = private.graphs_made
@@ -58,8 +60,10 @@ def use_disk_cache(folder: Path) -> None:
 def _start_inductor() -> None:
     global _seconds
     begin = perf_counter()
-    # A row that fails for the same reason says so.
-    with suppress(Exception), silent(), _no_imports_from_the_current_folder():
+    # Inductor runs ``python -c`` for each set of instructions that the processor may know, which
+    # must not import a file of the current folder that has the name of a library's module. A row
+    # that fails for the same reason says so.
+    with suppress(Exception), silent(), variable_set("PYTHONSAFEPATH"):
         for used in device.used() or [torch.device("cpu")]:
             _compile_smallest(used)
         private.start_disk_cache()
@@ -70,14 +74,6 @@ def _needs_inductor(function: Any) -> bool:
     if isinstance(function, DeferredBuild):
         return function.compiler == INDUCTOR
     return private.is_compiled_by_inductor(function)
-
-
-def _no_imports_from_the_current_folder() -> AbstractContextManager[None]:
-    """Inductor runs ``python -c`` for each set of instructions that the processor may know.
-
-    A file of the current folder with the name of a library's module would be imported there.
-    """
-    return variable_set(SAFE_PATH)
 
 
 def _compile_smallest(used: torch.device) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from d2lhybrid.backends.defaults import device as defaults
-from d2lhybrid.backends.torch.bindings import constant, cuda_context, is_tracing, left_alone
+from d2lhybrid.backends.torch.bindings import constant, cuda_context, is_tracing
 from d2lhybrid.backends.tracing import tracing_text
 from d2lhybrid.core.errors import TracingError
 from d2lhybrid.core.host_array import HostArray, dtype_and_shape
@@ -29,7 +29,7 @@ def synchronize() -> None:
     in_dynamo = torch.compiler.is_dynamo_compiling() or torch.jit.is_tracing()
     if in_dynamo or (torch.compiler.is_compiling() and is_tracing()):
         raise TracingError(_tracing_text())
-    for device in _busy():
+    for device in used():
         torch.accelerator.synchronize(device)
 
 
@@ -42,7 +42,7 @@ def may_return_early(tensor: Any) -> bool:
 
 
 def start_clock() -> Callable[[], float] | None:
-    started = [(device, _event(device)) for device in _busy()]
+    started = [(device, _event(device)) for device in used()]
     return partial(_seconds_since, started) if started else None
 
 
@@ -56,12 +56,12 @@ def _seconds_since(started: list[tuple[torch.device, Any]]) -> float:
 
 
 def reset_peak_memory() -> None:
-    for device in _busy("cuda"):
+    for device in used("cuda"):
         torch.cuda.reset_peak_memory_stats(device)
 
 
 def peak_memory_bytes() -> int | None:
-    return sum(map(torch.cuda.max_memory_allocated, _busy("cuda"))) or None
+    return sum(map(torch.cuda.max_memory_allocated, used("cuda"))) or None
 
 
 def thread_count() -> int | None:
@@ -69,8 +69,8 @@ def thread_count() -> int | None:
 
 
 def accelerators() -> list[str]:
-    names = [torch.cuda.get_device_name(device) for device in _busy("cuda")]
-    return names or [one.type for one in _busy()[:1]]
+    names = [torch.cuda.get_device_name(device) for device in used("cuda")]
+    return names or [one.type for one in used()[:1]]
 
 
 def is_tensor(obj: Any) -> bool:
@@ -115,19 +115,13 @@ def _accelerators() -> list[torch.device]:
     return [torch.device(found.type, index) for index in range(count)]
 
 
-@left_alone  # after a graph break, TorchDynamo would look into this function, too
-def _busy(kind: str = "") -> list[torch.device]:
-    """The accelerators of a kind that have been used and may still have work.
+def used(kind: str = "") -> list[torch.device]:
+    """The accelerators of a kind that this process has used, and that may still have work.
 
     To ask CUDA about a device without a context would make one, which takes memory there.
     """
     found = [one for one in _accelerators() if one.type == (kind or one.type)]
     return [one for one in found if one.type != "cuda" or cuda_context(one.index)]
-
-
-def used() -> list[torch.device]:
-    """The accelerators that this process has used."""
-    return list(_busy())
 
 
 def _event(device: torch.device) -> Any:

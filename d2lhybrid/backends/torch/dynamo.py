@@ -8,14 +8,13 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from inspect import getclosurevars
-from types import CodeType, SimpleNamespace
+from types import CodeType
 from typing import Any, NamedTuple
 
 import torch
 
 from d2lhybrid.backends.torch.parts import callables_in
-from d2lhybrid.backends.torch.private import APART, compiled_wrapper, original
+from d2lhybrid.backends.torch.private import APART, backend_of, compiled_wrapper, original
 from d2lhybrid.core.arguments import Function
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.user_code import last_user_frame
@@ -82,31 +81,23 @@ def compilations(model: Any) -> int:
     programs_of = torch._dynamo.eval_frame._debug_get_cache_entry_list
     counted = set()  # by their code, as two callables may have the same programs
     for inner in callables_in(model):
-        if wrapper := compiled_wrapper(inner):
-            backend = torch._dynamo.eval_frame.innermost_backend(_callback(wrapper))
+        if compiled_wrapper(inner):
+            backend = backend_of(inner)
             programs = [program for code in codes_of(inner) for program in programs_of(code)]
             counted |= {id(program.code) for program in programs if program.backend is backend}
     return len(counted)
 
 
 def limits(model: Any) -> list[tuple[CodeType, int]]:
-    """The code of a model of which TorchDynamo compiles no more programs, and the limit.
-
-    What is not compiled itself counts as well: the next to compile it meets the same limit,
-    because the programs belong to the code.
-    """
-    reached: dict[int, tuple[CodeType, int]] = {}
+    """The code, and the limit, where TorchDynamo compiles no more programs of what is compiled."""
+    limit = torch._dynamo.config.recompile_limit
+    reached: dict[int, CodeType] = {}
     for inner in callables_in(model):
-        wrapper = compiled_wrapper(inner)
-        if inner is not model and not wrapper:
-            continue
-        limit = _own_limit(_callback(wrapper)) if wrapper else None
-        limit = torch._dynamo.config.recompile_limit if limit is None else limit
-        region = getattr(wrapper, "_isolate_recompiles_id", -1)
-        for code in codes_of(inner):
-            if _program_count(code, region) >= limit:
-                reached[id(code)] = code, limit
-    return list(reached.values())
+        if wrapper := compiled_wrapper(inner):
+            region = getattr(wrapper, "_isolate_recompiles_id", -1)
+            codes = [code for code in codes_of(inner) if _program_count(code, region) >= limit]
+            reached |= {id(code): code for code in codes}
+    return [(code, limit) for code in reached.values()]
 
 
 def _program_count(code: CodeType, region: int) -> int:
@@ -117,32 +108,15 @@ def _program_count(code: CodeType, region: int) -> int:
     return len(torch._dynamo.eval_frame._debug_get_cache_entry_list(code))
 
 
-def _own_limit(callback: Any) -> int | None:
-    """The limit that ``torch.compile`` was given for this model alone."""
-    while callback is not None:
-        limit: int | None = getattr(callback, "_recompile_limit", None)
-        if limit is not None:
-            return limit
-        callback = getattr(callback, "_torchdynamo_orig_backend", None)
-    return None
-
-
-def _callback(wrapper: Any) -> Any:
-    return SimpleNamespace(**getclosurevars(wrapper).nonlocals).callback  # a lack is no KeyError
-
-
-_replaced = threading.RLock()  # held while a name of PyTorch's means something of ours
-
-
 @contextmanager
 def compiling_with(backend: Function) -> Iterator[None]:
     """Let this thread run what the user has compiled as programs that this backend makes anew.
 
     They are kept apart from the user's, as far as this version of PyTorch can keep programs apart.
-    Another thread that wants to do so waits.
     """
     frames, thread = torch._dynamo.eval_frame, threading.get_ident()
     context: Any = torch._dynamo.optimize(backend=backend, **APART)
+    chosen_callback = frames._callback_from_stance
 
     def callback_of_ours(callback: Any) -> Any:
         chosen = chosen_callback(callback)
@@ -152,18 +126,11 @@ def compiling_with(backend: Function) -> Iterator[None]:
             frames.set_eval_frame_isolate_recompiles_id(context._isolate_recompiles_id)
         return context.callback
 
-    with _replaced:
-        chosen_callback = frames._callback_from_stance
-        frames._callback_from_stance = callback_of_ours
-        try:
-            yield
-        finally:
-            frames._callback_from_stance = chosen_callback
-
-
-def can_compile_parts() -> bool:
-    """Does this version of PyTorch have what ``compiling_with`` needs?"""
-    return hasattr(torch._dynamo.eval_frame, "_callback_from_stance")
+    frames._callback_from_stance = callback_of_ours
+    try:
+        yield
+    finally:
+        frames._callback_from_stance = chosen_callback
 
 
 def compilation_records() -> list[Any]:

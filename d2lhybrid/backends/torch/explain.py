@@ -3,17 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from inspect import isfunction
 from types import CodeType
 from typing import Any
 
 import torch
 
 from d2lhybrid.backends.failures import quiet, require_runs
-from d2lhybrid.backends.torch import dynamo, private
+from d2lhybrid.backends.torch import dynamo
 from d2lhybrid.backends.torch.compiler import compiled
-from d2lhybrid.backends.torch.dynamo import compiling_with
-from d2lhybrid.backends.torch.export import eager
-from d2lhybrid.backends.torch.parts import compiled_in, is_compiled
+from d2lhybrid.backends.torch.parts import compiled_in, eager, is_compiled
 from d2lhybrid.backends.torch.private import compiled_wrapper
 from d2lhybrid.backends.torch.stages import graph_of
 from d2lhybrid.core.arguments import Args, Function, Kwargs, name_of
@@ -47,10 +46,12 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     compilations = missing.ask(lambda: dynamo.compilations(model), 0)
     limits = missing.ask(lambda: dynamo.limits(model), [])
     before = missing.ask(dynamo.noted, dynamo.NOTHING)
-    in_parts = _is_compiled_in_parts(model)
-    recorded, error = _runner_of(model)(record, model, args, kwargs)
-    after = missing.ask(dynamo.noted, dynamo.NOTHING)
-    breaks, failures = after.since(before).breaks, after.since(before).failures
+    wrapper = compiled_wrapper(model)
+    in_parts = wrapper is None and is_compiled(model)
+    is_inside = in_parts or (isfunction(model) and wrapper not in (None, model))
+    recorded, error = _run(record, model, is_inside, args, kwargs)
+    new = missing.ask(dynamo.noted, dynamo.NOTHING).since(before)
+    breaks, failures = new.breaks, new.failures
     if not failures and not recorded:  # of what it gave up before, TorchDynamo says no more
         earlier = dynamo.failure(dynamo.records_of(compiled_in(model) or [model]) or [])
         failures = [earlier] if earlier else []
@@ -60,66 +61,37 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     if not recorded and not error:
         reasons = [finding.reason for finding in (*breaks, *failures)]
         notes = (nothing_compiled(why_no_graph(reasons[-1] if reasons else "")), *notes)
-    report = Explanation(
+    given_up = [replace(failure, reason=failure.reason.splitlines()[0]) for failure in failures]
+    reached = [_limit_reached(code, limit) for code, limit in limits]
+    return Explanation(
         VERSION,
         name,
         compilations,
         len(recorded),
         tuple(breaks),
+        fallbacks=() if error else (*given_up, *reached),
+        unsupported=(Finding.of(error, dynamo.users_frames(error)),) if error else (),
         notes=notes,
         recording=Recording(partial(made, recorded)),
     )
-    if error:
-        refused = Finding.of(error, dynamo.users_frames(error))
-        return replace(report, unsupported=(refused,))
-    given_up = [replace(failure, reason=failure.reason.splitlines()[0]) for failure in failures]
-    reached = [_limit_reached(code, limit) for code, limit in limits]
-    return replace(report, fallbacks=(*given_up, *reached))
 
 
-def _is_compiled_in_parts(model: Any) -> bool:
-    """Does it call what is compiled, and is not compiled itself?"""
-    is_whole = compiled_wrapper(model) or not is_compiled(model)
-    return not is_whole and dynamo.can_compile_parts()
+def _run(see: Function, model: Any, is_inside: bool, args: Args, kwargs: Kwargs) -> _Seen:
+    """Run a model compiled anew; or as it is, with what is compiled inside of it compiled anew.
 
-
-def _runner_of(model: Any) -> Function:
-    """What runs a model with a compiler of ours."""
-    is_around = private.is_decorated(model) and dynamo.can_compile_parts()
-    return _run_parts_with if is_around or _is_compiled_in_parts(model) else _run_with
-
-
-def _run_with(see: Function, model: Any, args: Args, kwargs: Kwargs) -> _Seen:
-    """Run a model that is compiled anew; its graphs run as they are.
+    The graphs run as they are. What is compiled inside may share a program, so there each graph
+    counts as often as it runs.
 
     Returns:
         What `see` makes of each graph and its inputs, and what TorchDynamo raises instead.
     """
-    plain, seen = eager(model), []
-
-    def backend(graph: Any, inputs: Any) -> Any:
-        seen.append(see(graph, inputs))
-        return graph.forward
-
-    with quiet():
-        try:
-            compiled(plain, backend=backend)(*args, **kwargs)
-        except Exception as error:
-            require_runs(name_of(plain), eager(model), args, kwargs)
-            return seen, error
-    return seen, None
-
-
-def _run_parts_with(see: Function, model: Any, args: Args, kwargs: Kwargs) -> _Seen:
-    """Run a model as it is, but compile anew what the user has compiled in it.
-
-    Returns:
-        As ``_run_with``, each graph as often as it runs: equal parts may share a program.
-    """
-    seen = []
+    seen: list[Any] = []
 
     def backend(graph: Any, inputs: Any) -> Any:
         made = see(graph, inputs)
+        if not is_inside:
+            seen.append(made)
+            return graph.forward
 
         def run(*tensors: Any) -> Any:
             seen.append(made)
@@ -129,11 +101,14 @@ def _run_parts_with(see: Function, model: Any, args: Args, kwargs: Kwargs) -> _S
 
     with quiet():
         try:
-            with compiling_with(backend):
-                model(*args, **kwargs)
+            if is_inside:
+                with dynamo.compiling_with(backend):
+                    model(*args, **kwargs)
+            else:
+                compiled(eager(model), backend=backend)(*args, **kwargs)
         except Exception as error:
-            eagerly = torch.compiler.set_stance("force_eager")
-            require_runs(name_of(model), eagerly(model), args, kwargs)
+            eagerly = torch.compiler.set_stance("force_eager")(model) if is_inside else eager(model)
+            require_runs(name_of(eager(model)), eagerly, args, kwargs)
             return seen, error
     return seen, None
 
@@ -162,7 +137,7 @@ def _limit_reached(code: CodeType, limit: int) -> Finding:
     )
     names = {"setting": "torch._dynamo.config.recompile_limit", "command": "TORCH_LOGS=recompiles"}
     said, place = text.format(limit=limit, **names), (code.co_filename, code.co_firstlineno)
-    return Finding(said, *place, is_limit=True)
+    return Finding(said, *place)
 
 
 def why_no_graph(message: str) -> str:
@@ -175,18 +150,3 @@ def why_no_graph(message: str) -> str:
         )
         return text.format(reason=reason)
     return reason or _("TorchDynamo found no operation on tensors in this call")
-
-
-def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
-    """Run a module or function once as ``explain`` does; nothing is compiled, no compiler needed.
-
-    What was compiled before stays. A graph that Inductor cannot plan has its recorded stage only.
-    """
-    explanation = explain(model, args, kwargs)
-    recorded = explanation.graphs()
-    # Several graphs show that there is a break; of a single one, a note has to.
-    if len(recorded) == 1 and explanation.breaks:
-        text = _("This call has a graph break, where Python runs a step; {explain} names its line.")
-        note = text.format(explain="explain(model, ...)")
-        return (replace(recorded[0], notes=(*recorded[0].notes, note)),)
-    return recorded

@@ -1,12 +1,10 @@
-"""A model of PyTorch as Python runs it, compiled just in time or ahead, exported, and in files."""
+"""A model of PyTorch exported, and in files: a program, a package of AOTInductor, ONNX."""
 
-import copy
 import errno
 import logging
 import os
 import shutil
 from dataclasses import replace
-from functools import partial
 from inspect import signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,29 +13,15 @@ from typing import Any
 import torch
 from torch import nn
 
-from d2lhybrid.backends.formats import ExampleCall
+from d2lhybrid.backends.example_call import ExampleCall
 from d2lhybrid.backends.torch import private
 from d2lhybrid.backends.torch.models import evaluating
-from d2lhybrid.backends.torch.private import is_compiled_in_place, original
+from d2lhybrid.backends.torch.parts import eager
 from d2lhybrid.core.errors import SaveError, UnsupportedArtifactError, brief
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.output import silent
-from d2lhybrid.core.toolchain import USUAL_CXX, find_compiler, no_compiler, require
+from d2lhybrid.core.toolchain import USUAL_CXX, find_compiler, require
 from d2lhybrid.core.treespec import TreeSpec
-
-no_inductor = partial(no_compiler, "C++", USUAL_CXX)  # Inductor calls that one
-
-
-def eager(model: Any) -> Any:
-    """The module or function that Python runs; of a module's own ``forward``, the module.
-
-    Where ``module.compile()`` was called, it is a copy that shares everything.
-    """
-    model = original(model)
-    owner = getattr(model, "__self__", None)
-    if isinstance(owner, nn.Module) and model.__name__ in ("forward", "__call__"):
-        return eager(owner)
-    return copy.copy(model) if is_compiled_in_place(model) else model
 
 
 def padding(net: Any, inputs: int) -> str:

@@ -5,14 +5,13 @@ import logging
 import platform
 import re
 import sys
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from d2lhybrid.backends.example_call import ExampleCall
 from d2lhybrid.backends.formats import (
-    ExampleCall,
     Format,
     HostArrays,
     NativeProgram,
@@ -20,17 +19,11 @@ from d2lhybrid.backends.formats import (
     Options,
 )
 from d2lhybrid.core.environment import variable_set
-from d2lhybrid.core.errors import (
-    CompilerMissingError,
-    NativeRunError,
-    UnsupportedArtifactError,
-    brief,
-)
+from d2lhybrid.core.errors import UnsupportedArtifactError
 from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.core.output import silent
 from d2lhybrid.core.toolchain import require
 
-_ONLY_WEIGHTS, _SWITCHING = "TORCH_FORCE_WEIGHTS_ONLY_LOAD", threading.RLock()
 # A compiled package asks for libtorch when it is opened, and finds it only if the program has it
 # already: so the linker must not drop it, although the program calls nothing in it.
 _KEEP = "" if sys.platform == "darwin" else "-Wl,--no-as-needed "
@@ -52,7 +45,9 @@ class TorchFormat(Format):
     """What PyTorch's formats share."""
 
     def function(self, model: Any) -> Any:
-        model = _programs().eager(model)
+        from d2lhybrid.backends.torch.parts import eager
+
+        model = eager(model)
         return getattr(model, "forward", model)
 
     def options(self, inputs: Sequence[Any]) -> dict[str, Option]:
@@ -78,13 +73,10 @@ class Exported(TorchFormat):
         """Read with torch's own switch against unpickling, which it does by default."""
         import torch
 
-        # One thread must not undo the other's.
-        with _SWITCHING, variable_set(_ONLY_WEIGHTS), silent(logs=logging.WARNING):
+        with variable_set("TORCH_FORCE_WEIGHTS_ONLY_LOAD"), silent(logs=logging.WARNING):
             return torch.export.load(folder / "model.pt2")
 
-    def native_model(
-        self, folder: Path, options: Options, inputs: HostArrays, cached: Callable[[str], Path]
-    ) -> Path:
+    def native_model(self, folder: Path, options: Options, inputs: HostArrays, cache: Path) -> Path:
         """The program compiled by AOTInductor, which is kept in the cache."""
         _require_cpu(options)
         torch = require("torch", "torch")
@@ -92,18 +84,12 @@ class Exported(TorchFormat):
 
         digest = hashlib.sha256((folder / "model.pt2").read_bytes())
         digest.update(repr((torch.__version__, processor())).encode())
-        compiled = cached(digest.hexdigest()[:24])
+        compiled = cache / "compiled" / digest.hexdigest()[:24]
+        compiled.mkdir(parents=True, exist_ok=True)
         if not (compiled / "model.pt2").exists():
             program = self._program(folder)
             program.example_inputs = (tuple(from_host(raw, options) for raw in inputs), {})
-            try:
-                _programs().compile_ahead(program, compiled)
-            except CompilerMissingError:
-                raise
-            except Exception as error:
-                failure = _("Could not compile the program")
-                fields = {"failure": failure, "error": brief(error)}
-                raise NativeRunError("{failure}: {error}", **fields) from error
+            _programs().compile_ahead(program, compiled)
         return compiled / "model.pt2"
 
 
@@ -130,9 +116,7 @@ class AOTInductor(TorchFormat):
         # It looks at no strides, and was compiled for contiguous tensors.
         return lambda *inputs: package(*(x.resolve_neg().contiguous() for x in inputs))
 
-    def native_model(
-        self, folder: Path, options: Options, inputs: HostArrays, cached: Callable[[str], Path]
-    ) -> Path:
+    def native_model(self, folder: Path, options: Options, inputs: HostArrays, cache: Path) -> Path:
         _require_cpu(options)
         require_processor(options)
         return folder / "model.pt2"

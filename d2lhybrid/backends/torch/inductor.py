@@ -14,6 +14,13 @@ from typing import Any, NamedTuple
 import torch
 
 from d2lhybrid.backends.hooks import hooked
+from d2lhybrid.backends.torch.nodes import (
+    has_effect,
+    has_images_in_rows,
+    operation_name,
+    origins,
+    short_name,
+)
 
 CHANNELS_LAST = "channels-last"
 
@@ -94,7 +101,9 @@ def plan(recorded: Any, inputs: Any) -> Plan:
         def note_steps(scheduled: Any) -> Any:
             steps = [_step(node) for node in scheduled]
             outputs = V.graph.get_output_names()
-            brings = getattr(V.graph, "layout_opt", False) and _has_images_in_rows(aten, inputs)
+            brings = getattr(V.graph, "layout_opt", False) and has_images_in_rows(
+                aten.graph, inputs
+            )
             layout = CHANNELS_LAST if brings else ""
             plans.append(Plan(lowered_ops, aten.graph, steps, outputs, recorded_id, layout))
             raise _Planned
@@ -129,25 +138,6 @@ def _without_gradient(tensor: torch.Tensor) -> torch.Tensor:
     if tensor in known:
         known[plain] = known[tensor]
     return plain
-
-
-def _has_images_in_rows(aten: Any, inputs: Any) -> bool:
-    """Are there images to convolve of which no tensor has its channels last already?
-
-    One such tensor, an image or a weight, and PyTorch computes like that without a compiler, too.
-    """
-    convolutions = [node for node in aten.graph.nodes if "convolution" in operation_name(node)]
-    inputs_of_them = [node.args[0].meta.get("val") for node in convolutions]  # none of a weight
-    has_images = any(value is not None and value.dim() > 3 for value in inputs_of_them)
-    return has_images and not any(map(_has_channels_last, inputs))
-
-
-def _has_channels_last(tensor: Any) -> bool:
-    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
-    if not isinstance(tensor, torch.Tensor) or tensor.dim() not in formats:
-        return False
-    last = tensor.is_contiguous(memory_format=formats[tensor.dim()])
-    return last and not tensor.is_contiguous()
 
 
 def _step(scheduled: Any) -> InductorStep:
@@ -220,73 +210,6 @@ def _operation_counts(bodies: Sequence[Any]) -> Counter[str]:
                     counts[node.args[3] if node.target == "reduction" else node.target] += 1
                 values[node] = f"v{numbers.setdefault(key, len(numbers))}"
     return counts
-
-
-def is_inductor_operation(name: str) -> bool:
-    """Does Inductor have an operation of this name for its loops?"""
-    return hasattr(torch._inductor.ops_handler.OpsHandler, name)
-
-
-def returns_input(node: Any) -> bool:
-    """Does a recorded node return its input, a view of it, or a number that is read from it?"""
-    results, sources = _example_tensors([node]), _example_tensors(node.all_input_nodes)
-    if not results:
-        return not is_inductor_operation(operation_name(node))
-    return any(torch._C._is_alias_of(result, source) for result in results for source in sources)
-
-
-def _example_tensors(nodes: Sequence[Any]) -> list[torch.Tensor]:
-    """The tensors with which TorchDynamo recorded the results of nodes."""
-    leaves = torch.utils._pytree.tree_leaves([node.meta.get("example_value") for node in nodes])
-    return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
-
-
-def has_effect(node: Any) -> bool:
-    """Does a node draw random numbers, print, or write to its inputs? Or one in its branches?"""
-    if node.op in ("placeholder", "output", "get_attr"):
-        return False
-    branches = [graph for graph in map(branch_graph, node.all_input_nodes) if graph]
-    return (
-        (node.op == "call_function" and node.is_impure())
-        or torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
-        or any(has_effect(inner) for branch in branches for inner in branch.graph.nodes)
-    )
-
-
-def branch_graph(node: Any) -> Any:
-    """The graph of a branch or of a loop's body, if a node stands for one; else None."""
-    attribute = getattr(node.graph.owning_module, str(node.target), None)
-    is_branch = node.op == "get_attr" and isinstance(attribute, torch.fx.GraphModule)
-    return attribute if is_branch else None
-
-
-def draws_random_numbers(name: str) -> bool:
-    """Does the ATen operation of this name draw random numbers?"""
-    packet = getattr(torch.ops.aten, name, None)
-    overloads = [getattr(packet, overload) for overload in packet.overloads()] if packet else []
-    return any(torch.Tag.nondeterministic_seeded in overload.tags for overload in overloads)
-
-
-def operation_name(node: Any) -> str:
-    """What a node of a graph does: 'aten.add.Tensor', 'matmul', ..."""
-    is_python = node.op == "call_function" and type(node.target).__name__ != "OpOverload"
-    return str(getattr(node.target, "__name__", node.target) if is_python else node.target)
-
-
-def short_name(operation: str) -> str:
-    """'add' of 'aten.add.Tensor'."""
-    return operation.split(".")[1] if "." in operation else operation
-
-
-def origins(node: Any, graph_id: int) -> frozenset[str]:
-    """The names of the nodes of a graph from which one comes, however many graphs ago."""
-    names, sources = set(), list(node.meta.get("from_node") or ())
-    while sources:
-        source = sources.pop()
-        if source.graph_id == graph_id:
-            names.add(source.name)
-        sources += source.from_node
-    return frozenset(names)
 
 
 @contextmanager

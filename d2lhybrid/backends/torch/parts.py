@@ -1,12 +1,29 @@
-"""What the user has compiled of a model: the model itself, or something in it that it calls."""
+"""What the user has compiled of a model: itself, or something that it calls; and it without."""
 
+import copy
 from collections.abc import Iterable
 from typing import Any
 
 import torch
 
 from d2lhybrid.backends import callables
-from d2lhybrid.backends.torch.private import compiled_wrapper
+from d2lhybrid.backends.torch.private import (
+    compiled_wrapper,
+    is_compiled_in_place,
+    original,
+)
+
+
+def eager(model: Any) -> Any:
+    """The module or function that Python runs; of a module's own ``forward``, the module.
+
+    Where ``module.compile()`` was called, it is a copy that shares everything.
+    """
+    model = original(model)
+    owner = getattr(model, "__self__", None)
+    if isinstance(owner, torch.nn.Module) and model.__name__ in ("forward", "__call__"):
+        return eager(owner)
+    return copy.copy(model) if is_compiled_in_place(model) else model
 
 
 def is_compiled(model: Any) -> bool:

@@ -1,10 +1,10 @@
 """Every private name of PyTorch that this folder uses, behind a small function.
 
 Those that waiting needs stand in ``bindings.py``, those of what TorchDynamo has done in
-``dynamo.py``, those of what Inductor is about to do in ``inductor.py``. They are looked up when
-they are asked for; ``torch`` imports ``torch._dynamo`` and ``torch._inductor`` then. One that a
-version of PyTorch does not have raises AttributeError or ImportError there, which ``explain`` and
-``graph`` turn into a note.
+``dynamo.py``, those of what Inductor is about to do in ``inductor.py``, those of the nodes of a
+graph in ``nodes.py``. They are looked up when they are asked for; ``torch`` imports
+``torch._dynamo`` and ``torch._inductor`` then. One that a version of PyTorch does not have raises
+AttributeError or ImportError there, which ``explain`` and ``graph`` turn into a note.
 """
 
 import re
@@ -71,30 +71,21 @@ def compiled_wrapper(model: Any) -> Any:
     return compiled_wrapper(wrapper.__wrapped__) if is_decorator else wrapper
 
 
-def is_decorated(model: Any) -> bool:
-    """Is it a function around what was compiled, such as ``torch.no_grad()`` makes of it?"""
-    if not (isfunction(model) and compiled_wrapper(model)):
-        return False
-    inner = getattr(model, "_torchdynamo_orig_callable", None)
-    return getattr(model, "__wrapped__", inner) is not inner
-
-
 def is_compiled_by_inductor(model: Any) -> bool:
     """Did ``torch.compile`` or ``model.compile()`` get this for Inductor? No if it doesn't tell."""
     try:
-        backend = _backend_of(getattr(model, "_compiled_call_impl", None) or model)
+        backend = backend_of(model)
     except AttributeError:
         return False
     return getattr(backend, "compiler_name", "") == "inductor"
 
 
-def _backend_of(compiled: Any) -> Any:
-    """The backend that ``torch.compile`` was called with; None for what it did not return."""
-    context: Any = getattr(compiled, "dynamo_ctx", None)
-    if isfunction(compiled) and hasattr(compiled, "_torchdynamo_orig_callable"):
-        context = getclosurevars(compiled).nonlocals.get("self")
-    if type(context).__name__ != "OptimizeContext":  # but one that switches TorchDynamo off, say
+def backend_of(model: Any) -> Any:
+    """The backend for which ``torch.compile`` got this; None of what isn't compiled itself."""
+    wrapper = compiled_wrapper(model)
+    if wrapper is None:
         return None
+    context: Any = getclosurevars(wrapper).nonlocals.get("self")
     return torch._dynamo.eval_frame.innermost_backend(context.callback)
 
 
@@ -148,8 +139,7 @@ def start_dynamo() -> None:
 
 def start_disk_cache() -> None:
     """Hash the source of Inductor, which belongs to the key of every program on the disk."""
-    codecache = import_module("torch._inductor.codecache")
-    getattr(codecache, "torch_key", lambda: b"")()
+    import_module("torch._inductor.codecache").torch_key()
 
 
 @contextmanager
@@ -183,24 +173,15 @@ def without_gradients(run: Function) -> Any:
     return call
 
 
-def scripted(copy: Function) -> Any:
-    """TorchScript of what `copy` makes. It leaves attributes, so each try needs a separate copy.
+def scripted(net: Any) -> Any:
+    """TorchScript of a copy of the user's model, on which it leaves attributes.
 
-    TorchScript keeps one half of a class that it once failed to compile in this process, and then
-    says only that it cannot define the other half again. Once that half is forgotten, TorchScript
-    gives the true reason.
+    Of a class that it once failed to compile in this process it keeps one half, and then says only
+    that it cannot define the other again. So it forgets what it has compiled, which it needs for
+    nothing else.
     """
-    net = copy()
-    try:
-        return torch.jit.script(net)
-    except RuntimeError as error:
-        if "Can't redefine method" not in str(error):
-            raise
-    recursive = getattr(torch.jit, "_recursive", None)
-    types = getattr(getattr(recursive, "concrete_type_store", None), "type_store", {})
-    for part in net.modules():
-        types.pop(type(part), None)
-    return torch.jit.script(copy())
+    torch.jit._recursive.concrete_type_store.type_store.clear()
+    return torch.jit.script(net)
 
 
 def wants_gradients(run: Function, error: RuntimeError) -> CallFailedError:

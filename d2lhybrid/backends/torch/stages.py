@@ -10,6 +10,16 @@ from typing import Any
 import torch
 
 from d2lhybrid.backends.torch import inductor
+from d2lhybrid.backends.torch.nodes import (
+    branch_graph,
+    draws_random_numbers,
+    has_effect,
+    is_inductor_operation,
+    operation_name,
+    origins,
+    returns_input,
+    short_name,
+)
 from d2lhybrid.core.errors import brief
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.graphs.fates import FUSED, KEPT, REWRITTEN, decide_fates
@@ -79,33 +89,29 @@ def graph_of(version: str, name: str, recorded: Any, inputs: Any) -> Graph:
         layout=plan.layout,
         control_flow=_CONTROL_FLOW,
         contractions_in_loops=0 if contractions else len(in_loops),
-        copy_steps=_copy_steps(stages[-1], plan),
+        copy_steps=_copy_steps(*stages),
     )
 
 
-def _copy_steps(last: Stage, plan: inductor.Plan) -> int:
+def _copy_steps(recorded: Stage, aten: Stage, last: Stage) -> int:
     """How many steps only copy although no recorded operation is a copy: Inductor adds them.
 
     Such a step brings weights, say, into the layout that the next one reads.
     """
-    recorded = {
-        name
-        for name, lowered in plan.lowered_ops.items()
-        if all(kind in _LAYOUT_OPS for op in lowered for kind in _kinds(op.operation))
+    copying = {
+        node.name for node in recorded.operations if _LAYOUT_OPS.issuperset(node.lowered_ops)
     }
-    copies = [step for step in last.operations if {part.kind for part in step.parts} == {"copy"}]
-    noted = {node.name: inductor.origins(node, plan.recorded_id) for node in plan.aten.nodes}
-    asked_for = [
-        step
-        for step in copies
-        if any(not recorded.isdisjoint(noted[name]) for part in step.parts for name in part.origins)
-    ]
-    return len(copies) - len(asked_for)
+    asked_for = {node.name for node in aten.nodes if not copying.isdisjoint(node.origins)}
+    return sum(
+        {part.kind for part in step.parts} == {"copy"}
+        and all(asked_for.isdisjoint(part.origins) for part in step.parts)
+        for step in last.operations
+    )
 
 
 def _kinds(operation: str) -> tuple[str, ...]:
     """'add' of 'aten.add.Tensor'; of a library's function what it computes."""
-    short = inductor.short_name(operation)
+    short = short_name(operation)
     return _KINDS.get(short, (short,))
 
 
@@ -128,7 +134,7 @@ def _stage(title: str, graph: Any, facts: _Facts, hidden: Collection[str] = ()) 
     for node in graph.nodes:
         inputs = tuple(drawn[n.name] for n in node.all_input_nodes if n.name in drawn)
         attributes = str(torch.fx.map_arg((node.args, node.kwargs), as_argument))
-        if branch := inductor.branch_graph(node):
+        if branch := branch_graph(node):
             inlined[node.name] = str(branch.graph)
         elif node.op == "output":
             outputs = inputs
@@ -139,7 +145,7 @@ def _stage(title: str, graph: Any, facts: _Facts, hidden: Collection[str] = ()) 
             drawn[node.name] = node.name
             nodes.append(Node(node.name, inputs=inputs, attributes=node.name))
         else:
-            operation = inductor.operation_name(node)
+            operation = operation_name(node)
             if inputs and _kinds(operation)[0] in hidden:
                 drawn[node.name], inlined[node.name] = inputs[0], f"{operation}{attributes}"
             else:
@@ -153,27 +159,27 @@ def _facts_of_recorded(node: Any, plan: inductor.Plan) -> dict[str, Any]:
     lowered_ops = plan.lowered_ops.get(node.name, [])
     kinds = tuple(kind for lowered in lowered_ops for kind in _kinds(lowered.operation))
     computed = tuple(kind for kind in kinds if kind not in _LAYOUT_OPS | {"convert_element_type"})
-    operation = inductor.operation_name(node)
+    operation = operation_name(node)
     if lowered_ops:
         lowers_to_effect = any(lowered.has_effect for lowered in lowered_ops)
     else:
-        lowers_to_effect = inductor.draws_random_numbers(operation)
+        lowers_to_effect = draws_random_numbers(operation)
     writes = operation in _IN_PLACE or operation == operation.strip("_") + "_"  # such as add_
-    nothing = ("alias",) if inductor.returns_input(node) else ()  # else the trace is lost
+    nothing = ("alias",) if returns_input(node) else ()  # else the trace is lost
     return {
         "lowered_to": computed or kinds or nothing,
-        "has_effect": lowers_to_effect or writes or inductor.has_effect(node),
+        "has_effect": lowers_to_effect or writes or has_effect(node),
     }
 
 
 def _facts_of_aten(node: Any, plan: inductor.Plan) -> dict[str, Any]:
     """What a node of the ATen graph computes, and the recorded nodes that it comes from."""
-    operation = inductor.operation_name(node)
-    kinds, origins = _kinds(operation), inductor.origins(node, plan.recorded_id)
-    noted = {low.operation for name in origins for low in plan.lowered_ops.get(name, ())}
+    operation = operation_name(node)
+    kinds, found = _kinds(operation), origins(node, plan.recorded_id)
+    noted = {low.operation for name in found for low in plan.lowered_ops.get(name, ())}
     if len(kinds) > 1 and operation not in noted:  # a call for several, and only one is noted
-        origins = frozenset()
-    return {"lowered_to": kinds, "has_effect": inductor.has_effect(node), "origins": origins}
+        found = frozenset()
+    return {"lowered_to": kinds, "has_effect": has_effect(node), "origins": found}
 
 
 # What Inductor runs.
@@ -214,10 +220,10 @@ def _parts_of_loops(noted: Sequence[Any], counts: Counter[str]) -> list[Part]:
     """
     names: dict[str, set[str]] = {}  # for each kind of operation the nodes that Inductor notes
     for node in noted:
-        for kind in _kinds(inductor.operation_name(node)):
+        for kind in _kinds(operation_name(node)):
             names.setdefault(kind, set()).add(node.name)
     computed = [kind for kind in names if kind not in _LAYOUT_OPS | _LITERALS]
-    others = [kind for kind in computed if not inductor.is_inductor_operation(kind)]
+    others = [kind for kind in computed if not is_inductor_operation(kind)]
     numbers = {kind: len(names[kind]) for kind in others if not _CONTRACTION.search(kind)}
     numbers |= {kind: count for kind, count in counts.items() if kind not in _MOVING}
     anywhere = {name for kind in computed for name in names[kind]}  # if no node is of the kind

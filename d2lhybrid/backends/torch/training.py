@@ -7,8 +7,7 @@ import torch
 from d2lhybrid.backends.checks import require_own, require_trainable
 from d2lhybrid.backends.copies import copied
 from d2lhybrid.backends.torch import private
-from d2lhybrid.backends.torch.compiler import INDUCTOR, compiled
-from d2lhybrid.backends.torch.export import no_inductor
+from d2lhybrid.backends.torch.compiler import INDUCTOR, compiled, no_inductor
 from d2lhybrid.backends.torch.layers import dropping_layers
 from d2lhybrid.backends.variant import DeferredBuild, TrainingStep, Variant, VariantsByName
 from d2lhybrid.core.arguments import Args, Function, Kwargs

@@ -1,6 +1,6 @@
 """The ways to run a model that PyTorch offers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,8 +13,8 @@ from d2lhybrid.backends.copies import copied
 from d2lhybrid.backends.layers import Layer, chain
 from d2lhybrid.backends.mlp import functions
 from d2lhybrid.backends.torch import ahead, export, private
-from d2lhybrid.backends.torch.compiler import INDUCTOR, compiled
-from d2lhybrid.backends.torch.export import eager, no_inductor
+from d2lhybrid.backends.torch.compiler import INDUCTOR, compiled, no_inductor
+from d2lhybrid.backends.torch.parts import eager
 from d2lhybrid.backends.variant import (
     NOTHING_COMPILED,
     DeferredBuild,
@@ -25,29 +25,12 @@ from d2lhybrid.backends.variant import (
 from d2lhybrid.backends.written import passed, positional
 from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.i18n import noop as N_
+from d2lhybrid.core.toolchain import why_not_installed
 
 _ACTIVATIONS = {nn.ReLU: "relu", nn.Sigmoid: "sigmoid", nn.Tanh: "tanh"}
-_RUN = "with torch.no_grad():\n    y = fast({passed})"
-_SCRIPT = f"fast = torch.jit.script(net)\n{_RUN}"
-_FROZEN = f"""frozen = torch.jit.freeze(torch.jit.script(net))
-fast = torch.jit.optimize_for_inference(frozen)
-{_RUN}"""
-_PACKAGE = """program = torch.export.export(net, {example})
-path = torch._inductor.aoti_compile_and_package(program)
-fast = torch._inductor.aoti_load_package(path)
-"""
-_ONNX_SESSION = """import onnxruntime
-
-torch.onnx.export(net, {onnx_example}, dynamo=True).save("model.onnx")
-session = onnxruntime.InferenceSession("model.onnx")
-"""
-_ONNX = f"""{_ONNX_SESSION}[x_name] = [given.name for given in session.get_inputs()]
-[y] = session.run(None, {{{{x_name: {{tensors}}.numpy()}}}})
-y = torch.from_numpy(y)"""
-_ONNX_OF_SEVERAL = f"""{_ONNX_SESSION}names = [given.name for given in session.get_inputs()]
-arrays = [tensor.numpy() for tensor in ({{tensors}})]
-[y] = session.run(None, dict(zip(names, arrays)))
-y = torch.from_numpy(y)"""
+_SCRIPT = "fast = torch.jit.script(net)"
+_FROZEN = """frozen = torch.jit.freeze(torch.jit.script(net))
+fast = torch.jit.optimize_for_inference(frozen)"""
 
 
 def variants(
@@ -61,50 +44,61 @@ def variants(
     """
     require_options("torch.compile", options, ("dynamic", "backend", "mode"))
     private.start_dynamo()
-    written = _written(net, args, kwargs)
+    names = positional(net, args, kwargs)
+    arguments = passed(names, kwargs)
+    run = f"with torch.no_grad():\n    y = fast({arguments})"
+    plain = f"with torch.no_grad():\n    y = net({arguments})"
     net = _clone_sharing_parameters(eager(net))
     unfit = _why_not_ahead(net)
     ways = {
-        "eager": _eager(net, len(args) + len(kwargs)),
-        **_torchscript(net, unfit),
-        "torch.compile": _compiled(net, **options),
+        "eager": _eager(net, len(args) + len(kwargs), plain),
+        **_torchscript(net, unfit, run),
+        "torch.compile": _compiled(net, run, options),
     }
     if not options.keys() & {"backend", "mode"}:  # unless the user has chosen
-        ways["torch.compile reduce-overhead"] = _reduce_overhead(net, options)
+        ways["torch.compile reduce-overhead"] = _reduce_overhead(net, run, options)
     package = no_inductor() or export.no_packages() or ahead.aotinductor(net, args, kwargs)
-    ways["aotinductor"] = Variant(unfit or package, _PACKAGE + "y = fast({passed})")
-    session = unfit or ahead.no_onnxruntime() or ahead.onnxruntime(net, args, kwargs)
+    example = _example(names, kwargs)
+    ways["aotinductor"] = Variant(unfit or package, _package_code(example, arguments))
     if isinstance(net, nn.Module):
-        onnx = _ONNX_OF_SEVERAL if "," in written["tensors"] else _ONNX
-        ways["onnxruntime"] = Variant(session, onnx, role="runtime")
-    if not include_expert:
-        return _filled(ways, written)
-    dynamic = {name: value for name, value in options.items() if name == "dynamic"}
-    ways |= {
-        "torch.compile max-autotune": _compiled(net, **dynamic, mode="max-autotune"),
-        **_functions(net, dynamic),
-        "eager, with gradients": Variant(net, "y = net({passed})"),
-    }
-    return _filled(ways, written)
+        lacking = why_not_installed(("onnxruntime", "onnxscript"), "onnx")
+        session = unfit or lacking or ahead.onnxruntime(net, args, kwargs)
+        values = zip([*names, *kwargs], [*args, *kwargs.values()], strict=True)
+        tensors = [name for name, value in values if isinstance(value, torch.Tensor)]
+        ways["onnxruntime"] = Variant(session, _onnx_code(example, tensors), role="runtime")
+    if include_expert:
+        dynamic = {name: value for name, value in options.items() if name == "dynamic"}
+        ways |= {
+            "torch.compile max-autotune": _compiled(net, run, dynamic | {"mode": "max-autotune"}),
+            **_functions(net, run, dynamic),
+            "eager, with gradients": Variant(net, f"y = net({arguments})"),
+        }
+    return ways
 
 
-def _written(net: Any, args: Args, kwargs: Kwargs) -> dict[str, str]:
-    """The arguments of a call as code, for each way to pass them."""
-    names = positional(net, args, kwargs)
+def _example(names: Sequence[str], kwargs: Kwargs) -> str:
+    """The arguments of a call as code, as torch's exporters take them."""
     by_position = f"({', '.join(names)}{',' if len(names) == 1 else ''})"
-    by_name = "{" + ", ".join(f'"{name}": {name}' for name in kwargs) + "}" if kwargs else ""
-    values = zip([*names, *kwargs], [*args, *kwargs.values()], strict=True)
-    return {
-        "passed": passed(names, kwargs),
-        "example": f"{by_position}, {by_name}" if kwargs else by_position,
-        "onnx_example": f"{by_position}, kwargs={by_name}" if kwargs else by_position,
-        "tensors": ", ".join(name for name, value in values if isinstance(value, torch.Tensor)),
-    }
+    by_name = ", ".join(f'"{name}": {name}' for name in kwargs)
+    return f"{by_position}, kwargs={{{by_name}}}" if kwargs else by_position
 
 
-def _filled(ways: VariantsByName, written: dict[str, str]) -> VariantsByName:
-    """The same with the arguments in their code."""
-    return {name: replace(way, code=way.code.format(**written)) for name, way in ways.items()}
+def _package_code(example: str, arguments: str) -> str:
+    return f"""program = torch.export.export(net, {example})
+path = torch._inductor.aoti_compile_and_package(program)
+fast = torch._inductor.aoti_load_package(path)
+y = fast({arguments})"""
+
+
+def _onnx_code(example: str, tensors: Sequence[str]) -> str:
+    return f"""import onnxruntime
+
+torch.onnx.export(net, {example}, dynamo=True).save("model.onnx")
+session = onnxruntime.InferenceSession("model.onnx")
+names = [given.name for given in session.get_inputs()]
+arrays = [tensor.numpy() for tensor in [{", ".join(tensors)}]]
+[y] = session.run(None, dict(zip(names, arrays)))
+y = torch.from_numpy(y)"""
 
 
 def _why_not_ahead(net: Any) -> str:
@@ -134,26 +128,23 @@ def _clone_sharing_parameters(net: Any) -> Any:
     return clone
 
 
-def _eager(net: Any, inputs: int) -> Variant:
+def _eager(net: Any, inputs: int, code: str) -> Variant:
     """The model as Python runs it, with a note if it computes other padded rows than the others."""
-    code, differs = _RUN.replace("fast", "net"), export.padding(net, inputs).rstrip(".。")
+    run = private.without_gradients(net)
+    differs = export.padding(net, inputs).rstrip(".。")
     if not differs:
-        return Variant(private.without_gradients(net), code)
-
-    def build() -> WithCompilerNote:
-        return WithCompilerNote(private.without_gradients(net), lambda: differs)
-
-    return Variant(DeferredBuild(build), code)
+        return Variant(run, code)
+    return Variant(DeferredBuild(lambda: WithCompilerNote(run, lambda: differs)), code)
 
 
-def _torchscript(net: Any, unfit: str) -> VariantsByName:
+def _torchscript(net: Any, unfit: str, run: str) -> VariantsByName:
     """TorchScript as it is, and frozen.
 
     Each compiles a copy of its own: what it leaves on one would hide what is wrong with the next.
     """
 
     def script() -> Any:
-        return private.scripted(lambda: _clone_sharing_parameters(net))
+        return private.scripted(_clone_sharing_parameters(net))
 
     def frozen() -> Any:
         return torch.jit.optimize_for_inference(torch.jit.freeze(script()))
@@ -161,42 +152,40 @@ def _torchscript(net: Any, unfit: str) -> VariantsByName:
     plain = DeferredBuild(lambda: private.without_gradients(script()))
     optimized = DeferredBuild(lambda: private.without_gradients(frozen()))
     return {
-        "torchscript": Variant(plain, _SCRIPT, role="deprecated"),
-        "torchscript frozen": Variant(unfit or optimized, _FROZEN, role="deprecated"),
+        "torchscript": Variant(plain, f"{_SCRIPT}\n{run}", role="deprecated"),
+        "torchscript frozen": Variant(unfit or optimized, f"{_FROZEN}\n{run}", role="deprecated"),
     }
 
 
-def _reduce_overhead(net: Any, options: Kwargs) -> Variant:
+def _reduce_overhead(net: Any, run: str, options: Kwargs) -> Variant:
     """torch.compile with CUDA graphs."""
-    way = _compiled(net, **options, mode="reduce-overhead")
+    way = _compiled(net, run, options | {"mode": "reduce-overhead"})
     if torch.cuda.is_available():
         return way
     return replace(way, run=N_("it needs CUDA graphs, and there is no CUDA device"))
 
 
-def _compiled(net: Function, **options: Any) -> Variant:
+def _compiled(net: Function, run: str, options: Kwargs) -> Variant:
     """torch.compile with these options, unless it needs a compiler that is not there."""
-    given = "".join(f", {name}={value!r}" for name, value in options.items())
 
     def build() -> WithCompilerNote:
         before = private.graphs_made()
-        run = private.without_gradients(compiled(net, **options))
+        fast = private.without_gradients(compiled(net, **options))
 
         def note() -> str:
             has_made_none = private.APART and private.graphs_made() == before
             return NOTHING_COMPILED if has_made_none else ""
 
-        return WithCompilerNote(run, note)
+        return WithCompilerNote(fast, note)
 
-    compiler = INDUCTOR if options.get("backend", "inductor") == "inductor" else ""
-    lacking = no_inductor() if compiler else ""
-    given = given.replace("{", "{{").replace("}", "}}")  # the arguments are filled in later
-    code = f"fast = torch.compile(net{given})\n{_RUN}"
-    run = lacking or DeferredBuild(build, compiler=compiler)
-    return Variant(run, code)
+    given = "".join(f", {name}={value!r}" for name, value in options.items())
+    code = f"fast = torch.compile(net{given})\n{run}"
+    if options.get("backend", "inductor") != "inductor":
+        return Variant(DeferredBuild(build), code)
+    return Variant(no_inductor() or DeferredBuild(build, compiler=INDUCTOR), code)
 
 
-def _functions(net: Any, options: Kwargs) -> VariantsByName:
+def _functions(net: Any, run: str, options: Kwargs) -> VariantsByName:
     """A chain of dense layers as a function of tensors, which spares what modules do in a call."""
     layers = dense_layers(net)
     device = next(net.parameters()).device if layers else "cpu"
@@ -207,14 +196,17 @@ def _functions(net: Any, options: Kwargs) -> VariantsByName:
         lambda array: torch.from_numpy(array).to(device),
         {"torch": torch, "F": F},
     )
-    run = plain.run
-    if isinstance(run, str):
+    function = plain.run
+    if isinstance(function, str):
         return dict.fromkeys(("torch functions", "torch.compile function"), plain)
     body = plain.code.removeprefix("y = ")
-    code = f"def plain(x):\n    return {body}\n\nfast = torch.compile(plain)\n{_RUN}"
-    fast = replace(_compiled(run, **options), code=code)
-    plain = Variant(private.without_gradients(run), f"with torch.no_grad():\n    {plain.code}")
-    return {"torch functions": plain, "torch.compile function": fast}
+    code = f"def plain(x):\n    return {body}\n\nfast = torch.compile(plain)\n{run}"
+    return {
+        "torch functions": Variant(
+            private.without_gradients(function), f"with torch.no_grad():\n    {plain.code}"
+        ),
+        "torch.compile function": replace(_compiled(function, run, options), code=code),
+    }
 
 
 def dense_layers(net: Any) -> list[Layer] | None:

@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from operator import neg
 from typing import Any
@@ -15,14 +15,15 @@ from d2lhybrid.backends.failures import quiet
 from d2lhybrid.backends.overhead import least_until
 from d2lhybrid.backends.torch import device, dynamo, inductor, parts, private
 from d2lhybrid.backends.torch.explain import VERSION, made, why_no_graph
+from d2lhybrid.backends.torch.nodes import operation_name
 from d2lhybrid.backends.torch.stages import graph_of, is_view
-from d2lhybrid.core.arguments import Args, Function, Kwargs, name_of
+from d2lhybrid.core.arguments import Function, name_of
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.graphs.explanation import Explanation, Finding, MissingNames, Recording
+from d2lhybrid.graphs.facts import WatchedCall
 
 hint = defaults.hint
 is_compiled = parts.is_compiled
-switched_off = private.switched_off
 _REGION = "Torch-Compiled Region: "  # the profiler's name for the code around a program
 # Seconds for each operation that it takes Inductor, about, to plan once more what it runs.
 _PLANNING_SECONDS = 0.01
@@ -94,23 +95,30 @@ def _recorded(graph: Any, inputs: Any, options: dict[str, Any]) -> tuple[Functio
             return graph_of(VERSION, "", own, inputs)
 
     called = [node for node in graph.graph.nodes if node.op.startswith("call_")]
-    operations = sum(not is_view(inductor.operation_name(node)) for node in called)
+    operations = sum(not is_view(operation_name(node)) for node in called)
     return dynamo.in_tracing_context(make), operations
 
 
-def programs_run(run: Function) -> int:
-    """Call `run` once. How many graphs of TorchDynamo's does it run?
+def watched_call(run: Function) -> WatchedCall:
+    """By TorchDynamo's records of the call, and by the profiler's of the programs that it enters.
 
-    TorchDynamo also compiles code of Python's without any graph in it.
+    TorchDynamo also compiles code of Python's without any graph in it, which is no program.
     """
-    with profile(use_kineto=False) as profiled:
+    with quiet():
         run()
+        earlier = {id(record): record for record in dynamo.compilation_records()}
+        with profile(use_kineto=False) as profiled:
+            run()
+    records = dynamo.compilation_records()
+    new = [one for one in records if id(one) not in earlier and one.co_name and not one.fail_type]
     names = [event.name for event in profiled.function_events]
     regions = [name.removeprefix(_REGION) for name in names if name.startswith(_REGION)]
     # The latest of each number, as TorchDynamo counts from 0 again after a reset.
-    records = [record for record in dynamo.compilation_records() if record.co_name]
-    has_graph = {str(record.compile_id): dynamo.has_graph(record) for record in records}
-    return sum(has_graph.get(region, True) for region in regions)
+    has_graph = {str(one.compile_id): dynamo.has_graph(one) for one in records if one.co_name}
+    return WatchedCall(
+        programs=sum(has_graph.get(region, True) for region in regions),
+        again=dynamo.why_compiled(new[0]) if new else None,
+    )
 
 
 def seconds_before(run: Function) -> float | None:
@@ -122,29 +130,10 @@ def seconds_before(run: Function) -> float | None:
         return least_until(begun, run, device.synchronize)
 
 
-def compiled_again(run: Callable[[], Any]) -> Finding | None:
-    """Call `run` twice. Why TorchDynamo compiled code in the second call; None if it didn't."""
-    with quiet():
-        run()
-        earlier = {id(record): record for record in dynamo.compilation_records()}
-        run()
-    new = [one for one in dynamo.compilation_records() if id(one) not in earlier]
-    compiled = [one for one in new if one.co_name and not one.fail_type]
-    return dynamo.why_compiled(compiled[0]) if compiled else None
-
-
-def apart(_model: Function, _args: Args, _kwargs: Kwargs) -> AbstractContextManager[object] | None:
-    """TorchDynamo makes its graphs anew; they run as they are, because no guard is a backend's.
-
-    None of a PyTorch that keeps all programs of a function in one place.
-    """
-    if not (private.APART and dynamo.can_compile_parts()):
-        return None
-    return dynamo.compiling_with(lambda graph, _inputs: graph.forward)
-
-
 def why_not_compiled(function: Function) -> str:
     """Why a call of `function` runs nothing compiled, by what TorchDynamo has noted of its code."""
+    if is_compiled(function) and (setting := private.switched_off()):
+        return _("{setting} switches the compiler off.").format(setting=setting)
     compiled = parts.compiled_in(function)
     records = dynamo.records_of(compiled)
     if not compiled or records is None:
@@ -152,7 +141,7 @@ def why_not_compiled(function: Function) -> str:
     if not records:
         text = _("Calls don't reach what was compiled, {name}.")
         return text.format(name=name_of(compiled[0]))
-    if reached := limit_reached(function):
+    if reached := _limit_reached(function, records):
         return reached
     if failure := dynamo.failure(records):
         text = _("Python runs this code, because {reason}.")
@@ -162,9 +151,8 @@ def why_not_compiled(function: Function) -> str:
     return ""
 
 
-def limit_reached(function: Function) -> str:
+def _limit_reached(function: Function, records: Sequence[Any]) -> str:
     """Which code of `function` TorchDynamo compiles no more, and why it was compiled last."""
-    records = dynamo.records_of(parts.compiled_in(function)) or []
     for code, limit in dynamo.limits(function):
         text = _(
             "The limit of {limit} compilations of this code is reached ({setting}): {place}. The "

@@ -19,9 +19,10 @@ from d2lhybrid.measuring.result import Result
 from d2lhybrid.measuring.row import Rows
 from d2lhybrid.showing.text import sweep_page
 from d2lhybrid.verbs.claims import Judgements, judge
-from d2lhybrid.verbs.comparing import compare
+from d2lhybrid.verbs.compare import compare
 from d2lhybrid.verbs.comparison import CLAIMS, MIME, Comparison, misclaimed
-from d2lhybrid.verbs.variants import Variants, variants
+from d2lhybrid.verbs.inference import variants
+from d2lhybrid.verbs.variants import Variants
 
 
 @dataclass(frozen=True, repr=False)
@@ -65,21 +66,6 @@ class Sweep(Result):
     def rows(self) -> list[Rows]:
         """The rows of the comparison at each size."""
         return [comparison.rows for comparison in self.comparisons]
-
-    @property
-    def labels(self) -> list[str]:
-        """Every variant that was measured at any size."""
-        return list(dict.fromkeys(label for c in self.comparisons for label in c))
-
-    @property
-    def deprecated(self) -> list[str]:
-        """The deprecated variants."""
-        return list(dict.fromkeys(label for c in self.comparisons for label in c.deprecated))
-
-    @property
-    def metrics(self) -> list[str]:
-        """The metrics that add information at any size."""
-        return list(dict.fromkeys(metric for c in self.comparisons for metric in c.metrics))
 
     @written_as(*CLAIMS, check=misclaimed)
     def claim(
@@ -148,7 +134,7 @@ def sweep(
         make: takes a size and returns what ``compare`` gets: ``(net, x, ...)``, ``({"eager": f,
             "compiled": g}, x, ...)``, ``call(net, x, key=y)`` if there are keyword arguments, or
             what ``variants`` or ``training`` returns.
-        only: with a net, the names of its variants to compare; all if None.
+        only: the names of the variants, or functions, to compare; all if None.
         time_limit: seconds for each size, as for ``compare``.
         why: find the reasons at each size, as ``compare`` does by default.
         baseline, check, build_timeout, seed, processes, threads, progress, timer: as for
@@ -160,8 +146,7 @@ def sweep(
 
     Raises:
         ArgumentError: `make` isn't a function but a model or variants, or returns something else;
-            `sizes` is empty or contains something that isn't a number; there is no such option, or
-            there is `only`, although `make` gives functions.
+            `sizes` is empty or contains something that isn't a number; there is no such option.
         UnknownLabelError: `only` names no variant.
         CallFailedError: `make` raised.
         Otherwise what ``compare`` and ``variants`` raise.
@@ -229,14 +214,9 @@ def _what(returned: Any, only: Sequence[str] | None) -> Call:
     else:
         text = _("Expected {example} from make. Received: {kind}. Let it return a tuple.")
         raise ArgumentError(text.format(example="(net, x)", kind=kind_of(returned)))
-    functions = called.function
     if only is None:
         return called
-    if isinstance(functions, Mapping) and not isinstance(functions, Variants):
-        text = _(
-            "Expected a net from make, because {option} names its variants. Received: {kind}. Let "
-            "make return just the functions to compare."
-        )
-        raise ArgumentError(text.format(option="only", kind=kind_of(functions)))
-    ways = functions if isinstance(functions, Variants) else variants(called)
+    ways = called.function
+    if not isinstance(ways, Variants):
+        ways = Variants(ways) if isinstance(ways, Mapping) else variants(called)
     return replace(called, function=ways.only(*only))

@@ -22,7 +22,7 @@ SECONDS = 180.0  # for a framework to import and compute, or a compiler to say i
 
 
 @dataclass(frozen=True)
-class Finding:
+class Check:
     """What was looked at, what was found, and does it work?"""
 
     name: str
@@ -34,19 +34,19 @@ class Finding:
 class Diagnosis:
     """What ``doctor`` found, shown as a table."""
 
-    findings: tuple[Finding, ...]
+    checks: tuple[Check, ...]
 
     @property
     def ok(self) -> bool:
         """Does everything that was asked about work, and at least one framework?"""
-        return all(finding.works for finding in self.findings)
+        return all(check.works for check in self.checks)
 
     def __repr__(self) -> str:
         rows = []
-        for finding in self.findings:
-            mark = " " if finding.works else "!"
-            rows.append([f"{mark} {finding.name}", finding.found])
-        broken = ", ".join(finding.name for finding in self.findings if not finding.works)
+        for check in self.checks:
+            mark = " " if check.works else "!"
+            rows.append([f"{mark} {check.name}", check.found])
+        broken = ", ".join(check.name for check in self.checks if not check.works)
         text = _("Not working: {names}.") if broken else _("Everything that was checked works.")
         return f"{Table([Column(left=True)] * 2, rows)}\n\n{text.format(names=broken)}"
 
@@ -66,24 +66,24 @@ def doctor(*frameworks: str) -> Diagnosis:
     Raises:
         UnknownFrameworkError: there is no framework of that name.
 
-    >>> doctor("torch").findings[0].name
+    >>> doctor("torch").checks[0].name
     'Python'
     """
     asked = [get(name) for name in frameworks]
     looked_at = asked or known()
     installed = [framework for framework in looked_at if find_spec(framework.name)]
     python = f"{platform.python_version()}, {platform.platform()}"
-    findings = [Finding("Python", python), Finding("NumPy", version("numpy"))]
+    checks = [Check("Python", python), Check("NumPy", version("numpy"))]
     for framework in looked_at:
         if framework in installed:
-            findings.append(_framework(framework.name))
-            findings += map(_companion, framework.companions)
+            checks.append(_framework(framework.name))
+            checks += map(_companion, framework.companions)
         else:
             hint = _not_installed(install_command(framework.name))
             # One framework is enough, unless the user has asked for this one.
-            findings.append(Finding(framework.name, hint, works=bool(installed) and not asked))
-    findings += map(_compiler, ("C", "C++"))
-    return Diagnosis(tuple(findings))
+            checks.append(Check(framework.name, hint, works=bool(installed) and not asked))
+    checks += map(_compiler, ("C", "C++"))
+    return Diagnosis(tuple(checks))
 
 
 def probe(name: str) -> None:
@@ -99,22 +99,22 @@ def probe(name: str) -> None:
     print(text.format(version=framework.version(), devices=", ".join(devices)))
 
 
-def _framework(name: str) -> Finding:
+def _framework(name: str) -> Check:
     """What a new Python finds that probes the framework."""
-    program = [f'from d2lhybrid.verbs.diagnosis import probe; probe("{name}")']
+    program = [f'from d2lhybrid.verbs.doctor import probe; probe("{name}")']
     return _answer(name, [sys.executable, "-P", "-c", *program], partial(run_python, program))
 
 
-def _companion(package: str) -> Finding:
+def _companion(package: str) -> Check:
     """A package on top of a framework; it is no fault if it is missing."""
     found = version(package) if find_spec(package) else _not_installed(f"pip install {package}")
-    return Finding(package, found)
+    return Check(package, found)
 
 
-def _compiler(name: str) -> Finding:
+def _compiler(name: str) -> Check:
     """The version of the compiler for C or C++; it is no fault if there is none."""
     if reason := no_compiler(name):
-        return Finding(name, reason)
+        return Check(name, reason)
     command = [*find_compiler(name), "--version"]
     return _answer(name, command, partial(run, command))
 
@@ -125,7 +125,7 @@ def _not_installed(command: str) -> str:
 
 def _answer(
     name: str, command: Sequence[str], ask: Callable[..., CompletedProcess[bytes]]
-) -> Finding:
+) -> Check:
     """The first line that a program prints, or what went wrong.
 
     Args:
@@ -139,11 +139,11 @@ def _answer(
     except TimeoutExpired:
         text = _("no answer within {seconds} s. Try: {command}")
         hint = text.format(seconds=general(SECONDS), command=shlex.join(command))
-        return Finding(name, hint, works=False)
+        return Check(name, hint, works=False)
     out, err = (printed.decode(errors="replace").strip() for printed in (done.stdout, done.stderr))
     if done.returncode == 0:
-        return Finding(name, (out or err).partition("\n")[0])
+        return Check(name, (out or err).partition("\n")[0])
     last_line = err.rpartition("\n")[2] or _("it printed nothing")
     text = _("ended with status {status}: {words}")
     ended = text.format(status=status(done.returncode), words=last_line)
-    return Finding(name, ended, works=False)
+    return Check(name, ended, works=False)

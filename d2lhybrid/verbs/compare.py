@@ -1,41 +1,32 @@
-"""``compare`` and ``measure``: they check their arguments and run an ``Experiment``."""
+"""``compare``: it checks its arguments and runs an ``Experiment``."""
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
 from d2lhybrid.backends.verb import verb
-from d2lhybrid.core.arguments import Call, name_of, unknown_label
+from d2lhybrid.core.arguments import Call, unknown_label
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.usage import not_comparable, not_one_callable
+from d2lhybrid.core.usage import not_comparable
 from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.cold_start import TimerFunction
 from d2lhybrid.measuring.cores import cores_held, with_one_thread
-from d2lhybrid.measuring.measurement import Measurement
 from d2lhybrid.verbs import options
-from d2lhybrid.verbs.callables import callables_of
+from d2lhybrid.verbs.callables import SourceFile, callables_of
 from d2lhybrid.verbs.comparison import Comparison
 from d2lhybrid.verbs.experiment import Experiment
-from d2lhybrid.verbs.source_file import SourceFile
 from d2lhybrid.verbs.variants import Variants, in_role
 
 
 def _misused(given: Mapping[str, Any]) -> str:
     what, args = given["what"], given.get("args", ())
-    if not isinstance(what, SourceFile | str) or (args and ":" not in str(what)):
-        return not_comparable(what)
-    text = _("The function in {file} returns its arguments as well.")
-    return text.format(file=what) if args else ""
-
-
-def _measure_misused(given: Mapping[str, Any]) -> str:
-    return not_one_callable(given["function"])
+    if args and isinstance(what, str) and ":" in what:
+        return _("The function in {file} returns its arguments as well.").format(file=what)
+    names_a_file = isinstance(what, SourceFile) or (isinstance(what, str) and not args)
+    return "" if names_a_file else not_comparable(what)
 
 
 @verb("compare(net, x)", "compare({'eager': f, 'compiled': g}, x)", check=_misused)
@@ -52,7 +43,6 @@ def compare(
     margin: float = stats.MARGIN,
     processes: int | None = None,
     threads: int | None = None,
-    caches: bool = False,
     why: bool = True,
     progress: bool | None = None,
     timer: TimerFunction = perf_counter,
@@ -117,14 +107,13 @@ def compare(
             is no interval. A variant that crashes its process is left out, and so is one at which
             a process has not ended in time: ``build_timeout``, or ten minutes, for each callable,
             and a few minutes beside. Models and arguments have to be such as cloudpickle can send;
-            what can't be sent, or was compiled by hand, a function in a file makes.
+            what can't be sent, or was compiled by hand, a function in a file makes. Compilers find
+            empty caches on disk in the first process, so its cold starts, which the table has, are
+            cold, and in the others what the first has compiled.
         threads: how many threads each framework may use. A framework reads this when it starts, so
             without `processes`, one fresh process measures. If None and other programs leave fewer
             cores than the framework has threads, that is done with one thread, if the functions and
             arguments can be sent there; a line below the table says so.
-        caches: True lets the processes use your compilers' caches on disk. Otherwise the first
-            process finds empty ones, so that its cold starts are cold. They are those of the table,
-            and the processes after it find what the first has compiled.
         why: after the rounds, ask what is observed of the compiled variants; the result has a line
             of facts for each, and a cause if one is decisive. This calls them a few more times, and
             takes a second at most. The result's ``why()`` can do this later.
@@ -141,7 +130,6 @@ def compare(
         ArgumentError, UnknownLabelError: the arguments don't fit, there is no such option, or
             something cannot be sent to another process; the message says how to write it.
         UnknownFrameworkError: neither a model alone nor its arguments belong to a known framework.
-        UnwritableFolderError: there is no space for the files of the processes.
         CannotBuildError: the baseline cannot be built on this machine.
         CallFailedError: the baseline raised.
         DifferentAnswerError: the baseline gives a different answer at the second call.
@@ -155,101 +143,61 @@ def compare(
     """
     if isinstance(what, str):
         what = SourceFile(what)
-    source = what if isinstance(what, SourceFile) else None
     functions, args, kwargs = callables_of(what, args)
     baseline, references = _labels(functions, baseline, references)
-    is_flag = isinstance(check, (bool, np.bool_))
     experiment = Experiment(
         functions,
         args,
         kwargs,
         baseline=baseline,
         time_limit=options.time_limit(time_limit),
-        seed=secrets.randbits(32) if seed is None else int(options.number("seed", seed)),
-        check=bool(check) if is_flag else float(options.number("check", check)),
-        margin=float(options.number("margin", margin)),
+        seed=secrets.randbits(32) if seed is None else options.number("seed", seed),
+        check=check if isinstance(check, bool) else options.number("check", check),
+        margin=options.number("margin", margin),
         references=references,
         deprecated=in_role("deprecated", functions),
         other_runtimes=in_role("runtime", functions),
         unavailable=_unavailable(functions),
-        build_timeout=options.build_timeout(build_timeout),
+        build_timeout=options.number_or_none("build_timeout", build_timeout),
         timer=options.timer(timer),
         progress=progress,
     )
-    in_processes = options.whole_number("processes", processes)
-    of_threads = options.whole_number("threads", threads)
-    begin = perf_counter()
-    held = 0 if of_threads else cores_held(experiment.timer, experiment.time_limit)
-    if in_processes:
-        from d2lhybrid.processes.processes import ProcessExperiment
-
-        if held:
-            of_threads, experiment.circumstance = 1, with_one_thread(held)
-        comparison = ProcessExperiment(experiment, in_processes, of_threads, caches, source).run()
-    elif of_threads:
-        from d2lhybrid.processes.processes import OneProcessExperiment
-
-        one_process = OneProcessExperiment(experiment, 1, of_threads, caches, source, why=why)
-        comparison = one_process.run()
-    elif held:
-        from d2lhybrid.processes.crowded import run_with_one_thread
-
-        comparison = run_with_one_thread(experiment, source, held, why)
-    else:
-        comparison = experiment.run()
-    comparison = replace(comparison, took=perf_counter() - begin)
+    comparison = _run(
+        experiment,
+        what if isinstance(what, SourceFile) else None,
+        processes=options.number_or_none("processes", processes),
+        threads=options.number_or_none("threads", threads),
+    )
     if why and comparison.stopped != "interrupted":
         with suppress(Exception, KeyboardInterrupt):  # what was measured is there
             return comparison.asked()
     return comparison
 
 
-@verb("measure(net, x)", check=_measure_misused)
-def measure(
-    function: Callable[..., Any] | Call,
-    /,
-    *args: Any,
-    label: str | None = None,
-    time_limit: float = 5.0,
-    progress: bool | None = None,
-    timer: TimerFunction = perf_counter,
-) -> Measurement:
-    """Time ``function(*args)``: the first call, then the steady state.
+def _run(
+    experiment: Experiment,
+    source: SourceFile | None,
+    *,
+    processes: int | None,
+    threads: int | None,
+) -> Comparison:
+    """Measure here, or in fresh processes, if they are asked for or other programs hold cores."""
+    held = 0 if threads else cores_held(experiment.timer, experiment.time_limit)
+    if processes:
+        from d2lhybrid.processes.processes import ProcessExperiment
 
-    It takes samples until the 95% interval of the median is within 1% of it, by each metric, or
-    for `time_limit` seconds. An interrupt ends it with what has been measured. The interval holds
-    in this process; the median of the next process may lie outside it (see docs/measuring.md).
+        if held:
+            threads, experiment.circumstance = 1, with_one_thread(held)
+        return ProcessExperiment(experiment, processes, threads, source).run()
+    if threads:
+        from d2lhybrid.processes.processes import OneProcessExperiment
 
-    Args:
-        function: what to time, or ``call(function, ...)``, if it takes keyword arguments.
-        args: the arguments of every call.
-        label: its name in the result; the function's own if None.
-        time_limit: seconds of samples, as for ``compare``; the first call and warm-up take extra
-            time.
-        progress: say what is being built, and count what takes longer than two seconds; None does
-            so if the standard error is a terminal.
-        timer: a function that returns seconds; `time_limit` uses it as well.
+        return OneProcessExperiment(experiment, 1, threads, source).run()
+    if held:
+        from d2lhybrid.processes.crowded import run_with_one_thread
 
-    Returns:
-        A Measurement.
-
-    Raises:
-        CallFailedError: `function` raised.
-        ArgumentError: `function` cannot be called, `time_limit` is not above 0, or there is no
-            such option.
-        KeyboardInterrupt: it came before the first sample, so there is nothing to keep.
-
-    >>> result = measure(sum, range(1000), time_limit=0.2)
-    >>> result.label, result.median < 0.01
-    ('sum', True)
-    """
-    called = Call.of(function, args)
-    label = label or name_of(called.function)
-    limit = options.time_limit(time_limit)
-    experiment = Experiment(
-        {label: called}, (), {}, label, limit, timer=options.timer(timer), progress=progress
-    )
-    return experiment.run_alone()
+        return run_with_one_thread(experiment, source, held)
+    return experiment.run()
 
 
 def _unavailable(functions: Any) -> Mapping[str, str]:
