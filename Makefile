@@ -127,11 +127,11 @@ watch:  ## preview of a chapter as it is written: WHAT="pt/pytorch/hybridize"; e
 dist:  ## build the package into dist/ and try it in an empty environment
 	$(PYTHON) tools/dist.py $(if $(TAG),--tag "$(TAG)")
 
-notebooks: setup  ## build and execute the notebooks whose sources changed
+notebooks: setup  ## build and execute the notebooks whose sources changed, and README in each language
 	$(PY) -m book build --execute --jobs 1 $(if $(ALLOW_PARTIAL),--partial)
 	$(PY) tools/front_page.py
 
-findings: setup  ## what README and the site's first page say of a CPU, measured in six processes each, into recorded/cpu; takes a quiet machine, 40 minutes; ONLY="jax mxnet" chooses
+findings: setup  ## what README, docs/findings.md and the site's first page say of a CPU, measured in six processes each, into recorded/cpu; takes a quiet machine, 40 minutes; ONLY="jax mxnet" chooses
 	$(PY) tools/findings.py $(if $(ONLY),--only $(ONLY))
 	$(PY) tools/front_page.py
 

@@ -10,7 +10,7 @@
    what d2lhybrid itself says.
 3. ``assemble``: blocks of one language and one framework -> a notebook. ``recorded`` finds what was
    recorded on a GPU, and ``boxes`` shows it. ``frontpage`` makes the page that leads to all
-   notebooks.
+   notebooks, and ``readme`` takes README through these three stages.
 4. ``execute``: a notebook -> the same notebook with its outputs.
 5. ``check``: committed notebooks against what their sources build; writes nothing. ``likeness``
    and ``comparisons``: which differences count, because processors and times differ. ``lengths``:

@@ -5,23 +5,25 @@ from pathlib import Path
 
 import polib
 
-from book.blocks import Chapter, texts
+from book.blocks import Chapter, Texts
 from book.catalogs import (
     Catalogs,
     Key,
     catalog_path,
     entries,
     message_key,
+    present,
     read,
     template,
     template_path,
     translations,
 )
 from book.errors import Problem
-from book.files import TRANSLATIONS
+from book.files import README, TRANSLATIONS
 from book.glossary import Term, terms_problems
-from book.languages import Language
+from book.languages import ENGLISH, Language
 from book.pieces import differences
+from book.readme import all_texts, read_readme, ways
 from book.translate import Message
 from book.typography import leftover, typography
 
@@ -37,13 +39,13 @@ def unfit(message: Message, text: str, language: Language) -> list[str]:
 
 
 def audit(
-    language: Language, chapters: Sequence[Chapter], catalogs: Catalogs, terms: Sequence[Term]
+    language: Language, wanted: Sequence[Texts], catalogs: Catalogs, terms: Sequence[Term]
 ) -> Iterator[Problem]:
     """Every message of a language that is missing, stale, or not as it should be."""
-    for one in texts(chapters):
+    for one in wanted:
         path = catalog_path(language, one.name).as_posix()
-        wanted = {message_key(message): message for message in one.messages}
-        yield from catalog_problems(path, catalogs[one.name], wanted, language, terms)
+        messages = {message_key(message): message for message in one.messages}
+        yield from catalog_problems(path, catalogs[one.name], messages, language, terms)
 
 
 def catalog_problems(
@@ -96,9 +98,10 @@ def quote(key: Key) -> str:
 
 
 def strays(root: Path, chapters: Sequence[Chapter]) -> Iterator[Problem]:
-    """Templates that are behind their chapters, and catalogs that belong to none."""
-    names = {one.name for one in texts(chapters)}
-    for one in texts(chapters):
+    """Templates that are behind their sources, catalogs that belong to none, README's links."""
+    found = all_texts(root, chapters)
+    names = {one.name for one in found}
+    for one in found:
         path = template_path(one.name)
         if not (root / path).exists():
             continue
@@ -108,3 +111,6 @@ def strays(root: Path, chapters: Sequence[Chapter]) -> Iterator[Problem]:
         if file.stem not in names:
             text = f"there is no chapter {file.stem}.md; rename the catalog with it, or delete it."
             yield Problem(file.relative_to(root).as_posix(), 1, text)
+    readme, links = read_readme(root), ways(ENGLISH, present(root))
+    if readme and links not in readme.source:
+        yield Problem(README, 1, f"links to other languages than there are; write: {links}")

@@ -13,20 +13,21 @@ from book.boxes import drawn, picture_name
 from book.catalogs import Catalogs, finder, message_key, present, read_all
 from book.errors import BookError, CatalogError
 from book.figures import figure_name, redraw
-from book.files import CHAPTERS, NOTEBOOKS, Key, front_page_path
+from book.files import CHAPTERS, NOTEBOOKS, Key, front_page_path, read_text
 from book.frameworks import FRAMEWORKS
 from book.frontpage import front_page
 from book.glossary import read_glossary
 from book.installation import project_url
 from book.languages import ENGLISH, LANGUAGES, Language
 from book.parse import load
+from book.readme import Readme, all_texts, read_readme, readme_path
 from book.recorded import Recorded, networks, read_recorded
 from book.translate import Message, Translate, Translation, translator
 
 
 @dataclass(frozen=True)
 class Built:
-    """All that ``notebooks/`` is made of: notebooks without outputs, and other files by path."""
+    """Notebooks without outputs, and by path what else is made: front pages, pictures, READMEs."""
 
     notebooks: dict[Key, nbformat.NotebookNode]
     files: dict[Path, bytes]
@@ -40,6 +41,7 @@ class Sources:
     languages: tuple[Language, ...]
     wanted: tuple[Language, ...]
     translators: dict[str, Translate]
+    readme: Readme | None
     url: str
     recorded: Recorded
 
@@ -65,7 +67,21 @@ def build(root: Path, only: str | None = None, partial: bool = False) -> Built:
     for one in languages if chapters else ():
         page = front_page(chapters, one, translators[one.code], languages)
         files[front_page_path(one)] = page.encode()
+    files |= _readmes(root, sources)
     return Built(notebooks, files)
+
+
+def _readmes(root: Path, sources: Sources) -> dict[Path, bytes]:
+    """README in every language but English, with the figures that each page has."""
+    files: dict[Path, bytes] = {}
+    if sources.readme is None:
+        return files
+    for one in sources.languages[1:]:
+        path = readme_path(one)
+        old = read_text(root / path) if (root / path).is_file() else ""
+        text = sources.readme.page(one, sources.translators[one.code], sources.languages, old)
+        files[path] = text.encode()
+    return files
 
 
 def read_sources(root: Path, only: str | None = None, partial: bool = False) -> Sources:
@@ -81,15 +97,15 @@ def read_sources(root: Path, only: str | None = None, partial: bool = False) -> 
     catalogs = {one.code: read_all(root, one, chapters) for one in languages}
     if not partial:
         problems = list(strays(root, chapters)) if only is None else []
-        terms = read_glossary(root)
+        terms, texts = read_glossary(root), all_texts(root, chapters)
         for one in wanted:
             if one != ENGLISH:
-                problems += audit(one, chapters, catalogs[one.code], terms)
+                problems += audit(one, texts, catalogs[one.code], terms)
         if problems:
             raise CatalogError(problems)
     translators = {one.code: translate_by(one, catalogs[one.code]) for one in languages}
     known = tuple(chapters), tuple(languages), tuple(wanted)
-    return Sources(*known, translators, project_url(root), read_recorded(root))
+    return Sources(*known, translators, read_readme(root), project_url(root), read_recorded(root))
 
 
 def picture_files(

@@ -13,17 +13,18 @@ from typing import Any, TypeAlias
 import polib
 from babel.messages import Catalog
 
-from book.blocks import Chapter, Texts, texts
+from book.blocks import Chapter, Texts
 from book.errors import CatalogError, Problem
 from book.files import TRANSLATIONS, write
 from book.languages import ENGLISH, LANGUAGES, Language
+from book.readme import all_texts
 from book.translate import Message, Translation
 
 Key: TypeAlias = tuple[str, str]
 """The msgctxt and the msgid of an entry."""
 
 Catalogs: TypeAlias = Mapping[str, polib.POFile]
-"""The catalogs of one language by their names: a chapter's, or ``figures``."""
+"""The catalogs of one language by their names: a chapter's, ``figures`` or ``readme``."""
 
 _NUL = "\0"  # between the forms of a message, as compiled catalogs have it
 _HINTS = {
@@ -187,7 +188,8 @@ def read(path: Path) -> polib.POFile:
 
 def read_all(root: Path, language: Language, chapters: Sequence[Chapter]) -> Catalogs:
     """The catalogs of a language."""
-    return {one.name: read(root / catalog_path(language, one.name)) for one in texts(chapters)}
+    wanted = all_texts(root, chapters)
+    return {one.name: read(root / catalog_path(language, one.name)) for one in wanted}
 
 
 def entries(catalog: polib.POFile) -> dict[Key, polib.POEntry]:
@@ -202,7 +204,7 @@ def update(root: Path, chapters: Sequence[Chapter], start: Sequence[str] = ()) -
     """
     languages = [one for one in LANGUAGES.values() if one in present(root) or one.code in start]
     files = {}
-    for one in texts(chapters):  # all are read before the first is written
+    for one in all_texts(root, chapters):  # all are read before the first is written
         files[template_path(one.name)] = template(one)
         for language in languages:
             if language != ENGLISH:

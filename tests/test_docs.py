@@ -47,6 +47,11 @@ def test_every_verb_has_an_example(name):
     assert doctest.DocTestParser().get_examples(getattr(d2lhybrid, name).__doc__)
 
 
+def test_one_page_has_every_public_name():
+    page = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    assert not [name for name in d2lhybrid.__all__ if not re.search(rf"`{name}\b", page)]
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_pages_name_only_what_exists(page):
     text = (ROOT / page).read_text(encoding="utf-8")

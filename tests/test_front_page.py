@@ -1,4 +1,4 @@
-"""The figures of README and its translations, from measurements that are made up here."""
+"""The figures of README, its translations and docs/findings.md, from measurements made up here."""
 
 import re
 import shutil
@@ -7,13 +7,14 @@ import sys
 import by_hand
 import front_page
 import pytest
-from front_page import LAYOUT
+from front_page import FINDINGS, LAYOUT
 from moved import A_FEW_LAST_BITS, BY_LAST_BITS, BY_ONE_PERCENT, copy_moved
 from msgspec.structs import replace
 from processes import ROOT
 
 from book.languages import LANGUAGES
 from book.measured import COMPILED, GRAPHS, Comparison, Row
+from book.readme import MARKED
 from d2lhybrid.processes.joined import join
 from website.words import words
 
@@ -75,24 +76,49 @@ def on_gpu(compiled="undecided", dense="slower"):
     }
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_the_front_pages_take_their_figures_from_what_was_measured(found, language):
+def pages():
+    """The pages with figures, as parameters, and their languages."""
+    found = list(front_page.pages())
+    assert [language for _path, language in found] == [*LANGUAGES, "en"]
+    return [pytest.param(*each, id=each[0].name) for each in found]
+
+
+@pytest.mark.parametrize(("path", "language"), pages())
+def test_the_pages_take_their_figures_from_what_was_measured(found, path, language):
     changed(found["encoder"], "jax", "jit", verdict="undecided")
-    text = front_page.page(language).read_text(encoding="utf-8")
-    made, behind = front_page.renewed(text, language)
+    made, behind = front_page.renewed(path.read_text(encoding="utf-8"), language)
     assert front_page.renewed(made, language) == (made, [])
-    assert "networks" in behind
-    shown = "**1.3×** (1.17 – 1.43)<br>1.95 → 1.5 ms<br>`torch.compile`"
-    assert (
-        shown.replace(".", ",").replace("torch,", "torch.") if language == "pt" else shown
-    ) in made
-    assert made.count("× ?**") == 1  # the undecided one
-    graphs = "<!-- measured: gpu-graphs -->2,5<" if language == "pt" else "gpu-graphs -->2.5<"
-    assert graphs in made
-    assert "GPU 9000" in made
-    if language == "en":  # as the package shows it
-        assert re.search(r"\| [\d.]+% interval in 6 processes \|", made)
-        assert "| torch.compile ★ | ▲ faster | 2" in made
+    if path == ROOT / FINDINGS:
+        assert "networks" in behind
+        assert "**1.3×** (1.17 – 1.43)<br>1.95 → 1.5 ms<br>`torch.compile`" in made
+        assert made.count("× ?**") == 1  # the undecided one
+        assert "<!-- measured: gpu-graphs -->2.5<" in made
+        assert "GPU 9000" in made
+        return
+    layout = "1,6" if language == "pt" else "1.6"
+    assert f"<!-- measured: layout -->{layout}<" in made
+    assert {"table", "layout"} <= {*behind}
+    heads, best = {  # as the package shows them
+        "en": (r"\| [\d.]+% interval in 6 processes \|", "| torch.compile ★ | ▲ faster | 2"),
+        "pt": (
+            r"\| intervalo de [\d,]+% em 6 processos \|",
+            "| torch.compile ★ | ▲ mais rápida | 2",
+        ),
+        "zh": (r"\| [\d.]+% 区间 6 个进程 \|", "| torch.compile ★ | ▲ 更快 | 2"),
+        "ja": (r"\| [\d.]+%信頼区間 6プロセス \|", "| torch.compile ★ | ▲ 速い | 2"),
+    }[language]
+    assert re.search(heads, made)
+    assert best in made
+
+
+def test_every_figure_is_on_an_english_page():
+    texts = [
+        path.read_text(encoding="utf-8")
+        for path, language in front_page.pages()
+        if language == "en"
+    ]
+    names = {match[2] for text in texts for match in MARKED.finditer(text)}
+    assert names == front_page.figures("en").keys()
 
 
 def contradict(found, sentence):
@@ -126,9 +152,9 @@ def test_a_finding_that_no_longer_holds_is_refused(found, sentence):
 
 
 def test_what_is_missing_is_named(found):
-    with pytest.raises(front_page.FrontPageError, match="one mark for each"):
+    with pytest.raises(front_page.FrontPageError, match="Expected marks of"):
         front_page.renewed("# Nothing measured here", "en")
-    with pytest.raises(front_page.FrontPageError, match="one mark for each"):
+    with pytest.raises(front_page.FrontPageError, match="Expected marks of"):
         front_page.renewed("<!-- measured: luck -->7<!-- end -->", "ja")
     found["mlp"]["jax"] = replace(found["mlp"]["jax"], processes=5)
     with pytest.raises(front_page.FrontPageError, match="6 processes"):
@@ -138,23 +164,25 @@ def test_what_is_missing_is_named(found):
         front_page.figures("en")
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_the_picture_of_a_gpu(found, language):
-    ((path, content),) = front_page.gpu_picture(language).items()
-    readme = front_page.page(language).read_text(encoding="utf-8")
-    assert f"]({path.relative_to(front_page.ROOT).as_posix()})" in readme
+@pytest.mark.parametrize(("path", "language"), pages())
+def test_the_pictures(found, path, language):
+    is_of_gpu = path == ROOT / FINDINGS
+    ((file, content),) = front_page.pictures(path, language).items()
+    shown = file.relative_to(path.parent).as_posix()
+    assert f"]({shown})" in path.read_text(encoding="utf-8")
     svg = content.decode()
-    assert (words(language)["network_resnet"] in svg, GRAPHS in svg) == (True, True)
-    assert ("2,5×" if language == "pt" else "2.5×") in svg
+    assert (words(language)["network_resnet"] in svg, GRAPHS in svg) == (True, is_of_gpu)
+    ratio = "2.5×" if is_of_gpu else "1.3×"
+    assert (ratio.replace(".", ",") if language == "pt" else ratio) in svg
     found["gpu"].clear()
-    assert not front_page.gpu_picture(language)
+    assert bool(front_page.pictures(path, language)) is not is_of_gpu
     assert not front_page.about_gpu(language)
 
 
 @pytest.fixture
 def front(tmp_path, monkeypatch):
     """Runs the tool on copies of the committed pages and pictures, and returns their bytes."""
-    pages = [*ROOT.glob("README*.md"), *(ROOT / "docs/images").glob("gpu.*.svg")]
+    pages = [*ROOT.glob("README*.md"), ROOT / FINDINGS, *(ROOT / "docs/images").glob("*.svg")]
     copies = [tmp_path / page.relative_to(ROOT) for page in pages]
     for page, copy in zip(pages, copies, strict=True):
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -177,11 +205,11 @@ def test_last_bits_make_no_difference_and_one_percent_does(front, tmp_path):
         copy_moved(ROOT / "recorded", recorded, factor)
         assert front("--check") == committed
     copy_moved(ROOT / "recorded", recorded, BY_ONE_PERCENT)
-    with pytest.raises(SystemExit, match=r"README\.md .*: table, networks, .*gpu\.en\.svg"):
+    with pytest.raises(SystemExit, match=r"README\.md .*: table, .*cpu\.en\.svg"):
         front("--check")
 
 
-def test_a_figure_may_be_rounded_up_or_down(found, front):
+def test_a_figure_may_be_rounded_up_or_down(found, front, tmp_path):
     def gain(ratio):
         changed(found["gpu"]["resnet"], "pytorch", GRAPHS, ratio=ratio)
 
@@ -189,7 +217,7 @@ def test_a_figure_may_be_rounded_up_or_down(found, front):
     committed = front()
     assert b">2.12\xc3\x97<" in b"".join(committed)
     gain(2.125 + A_FEW_LAST_BITS)
-    ((_path, content),) = front_page.gpu_picture("en").items()
+    ((_path, content),) = front_page.pictures(tmp_path / FINDINGS, "en").items()
     assert b">2.13\xc3\x97<" in content
     assert front("--check") == committed
     assert front() == committed

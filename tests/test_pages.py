@@ -1,4 +1,4 @@
-"""The programs of README and of the pages run as they stand, and print what these show.
+"""The programs of README and of the documents run as they stand, and print what these show.
 
 Each runs in a fork of a process that has imported its framework; what stands there as commands, a
 shell runs. `python benchmarks/why.py --page` writes the tables of docs/why.md, and
@@ -21,8 +21,10 @@ from processes import ROOT
 from book.comparisons import likeness
 from d2lhybrid import backends
 
-README, WHY = ((ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "docs/why.md"))
-TRANSLATIONS = sorted(ROOT.glob("README.*.md"))
+README, API, WHY = (
+    (ROOT / page).read_text(encoding="utf-8")
+    for page in ("README.md", "docs/api.md", "docs/why.md")
+)
 ENVIRONMENT = {
     "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests/backends")]),
     "PYTHONIOENCODING": "utf-8",
@@ -51,7 +53,8 @@ RECIPES = sections("docs/cookbook.md") | sections("docs/worth-it.md")
 QUESTIONS = sections("docs/why.md")
 COMMANDS = {title: recipe for title, recipe in RECIPES.items() if blocks(recipe, "bash")}
 PROGRAMS = {title: recipe for title, recipe in RECIPES.items() if title not in COMMANDS}
-BLOCKS = blocks(README, "python")
+FIRST, COUNTING = blocks(README, "python")
+BLOCKS = [FIRST, *blocks(API, "python")]
 # What of their comparisons no clock decides, as it was when the pages were written.
 COMPARED = {
     title: found
@@ -62,7 +65,7 @@ COMPARED = {
 HEADS = re.findall(r"^\| (variant .*) \|$", README, re.MULTILINE)
 # What stands in the prose and can be evaluated behind the blocks.
 VERBS = r"variants\(|training\(|explain\(|compare\((?:call|variants)\("
-IN_PROSE = re.findall(rf"`((?:comparison\.|{VERBS})[^`]+)`", README)
+IN_PROSE = re.findall(rf"`((?:comparison\.|{VERBS})[^`]+)`", API)
 
 # What the reader has in the notebook before: a network, its input, and that input in NumPy.
 BEFORE = """
@@ -82,7 +85,7 @@ class Masked(torch.nn.Module):
 bert, ids, mask = Masked().eval(), torch.ones(1, 3), torch.ones(1, 3)
 loss, batch = torch.nn.MSELoss(), (x, torch.ones(1, 2))
 optimizer = torch.optim.SGD(net.requires_grad_().parameters())
-f = lambda x: net(x)
+f = g = lambda x: net(x)
 """
 
 
@@ -196,7 +199,7 @@ def test_the_first_lines_about_why_run(parent, tmp_path):
 
 @pytest.fixture(scope="module", params=backends.known(), ids=lambda framework: framework.name)
 def printed(request, parent, tmp_path_factory):
-    """What the examples of README print, run by a process with one framework."""
+    """What the examples of README and docs/api.md print, run by a process with one framework."""
     framework, programs = request.param, "\n".join(BLOCKS)
     if not any(saved.native for saved in framework.formats.values()):
         programs = re.sub(r"^run_native\(.*", "", programs, flags=re.MULTILINE)
@@ -219,21 +222,11 @@ def test_the_table_has_the_columns_that_readme_shows(printed, request):
     assert len(labels) > 1
 
 
-def test_what_readme_shows_below_a_block_is_printed(printed):
-    (shown,) = blocks(README, "text")
+def test_what_the_page_shows_below_a_block_is_printed(printed):
+    (shown,) = blocks(API, "text")
     assert masked(shown) in masked(printed)
 
 
-@pytest.mark.parametrize("path", TRANSLATIONS, ids=lambda path: path.name)
-def test_translations_show_the_same_code(path):
-    """Except for comments and blanks, and with fewer blocks."""
-
-    def code(programs):
-        return [re.sub(r" *#.*", "", program) for program in programs]
-
-    text = path.read_text(encoding="utf-8")
-    translated = code(blocks(text, "python"))
-    assert translated
-    assert not [program for program in translated if program not in code(BLOCKS)]
-    language = path.suffixes[0].removeprefix(".")
-    assert f'`from d2lhybrid.teaching import set_language; set_language("{language}")`' in text
+def test_the_counter_is_wrong_as_readme_shows(parent, tmp_path):
+    (shown,) = blocks(README, "text")
+    assert parent("torch").printed(tmp_path / "reader.py", COUNTING).endswith(shown)

@@ -9,6 +9,7 @@ from processes import ROOT
 from book.assemble import own_cells
 from book.build import build
 from book.files import CHAPTERS
+from book.frameworks import FRAMEWORKS
 from book.lengths import count_words
 from book.parse import load
 from book.prose import as_read
@@ -47,6 +48,13 @@ def test_links_lead_to_sections_of_every_framework(words):
             assert not missing, f"{chapter.name}, {framework}: no section {missing}"
 
 
+def test_a_section_has_a_link_in_every_framework():
+    for row in re.findall(r"^\| .+?<br>.+", PAGE, re.MULTILINE):
+        links = OWN.findall(row)
+        assert [framework for framework, _chapter, _at in links] == list(FRAMEWORKS)
+        assert len({link[1:] for link in links}) == 1
+
+
 def test_links_lead_into_each_framework(words):
     found = OWN.findall(PAGE)
     for framework, chapter, at in found:
@@ -57,7 +65,7 @@ def test_links_lead_into_each_framework(words):
 
 @pytest.mark.parametrize("chapter", CHAPTERS_TAUGHT, ids=lambda chapter: chapter.name)
 def test_a_plan_adds_up_and_leaves_time_to_read(chapter, words):
-    row = rf"^\| \[.+?\]\({SECTION} \| ([\d–]+) \| ([\d–]+) \|"
+    row = rf"^\| .+?<br>\[PyTorch\]\({SECTION} · .+? \| ([\d–]+) \| ([\d–]+) \|"
     rows = [found[1:] for found in re.findall(row, PAGE, re.MULTILINE) if found[0] == chapter.name]
     minutes = [[0 if part == "–" else int(part) for part in parts] for _at, *parts in rows]
     assert [sum(column) for column in zip(*minutes, strict=True)] == [45, 90]

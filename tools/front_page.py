@@ -1,16 +1,17 @@
 """Keep the figures on the front pages those that were measured.
 
-In README.md and its translations they stand between ``<!-- measured: NAME -->`` and
-``<!-- end -->``. ``make findings`` and ``make notebooks`` run this file. It writes them anew from
-``recorded/``, from what a CPU did in several processes and what was recorded on a GPU, whose
-picture it draws into docs/images. With ``--check``, as ``make check`` runs it, it writes nothing
-and says which are behind. Figures that another processor rounded up or down stay as they are. A
-sentence that no longer holds stops it: then the sentence has to be rewritten, not the number.
+In README.md, its translations and docs/findings.md they stand between ``<!-- measured: NAME -->``
+and ``<!-- end -->``. ``make findings`` and ``make notebooks`` run this file. It writes them anew
+from ``recorded/``, from what a CPU did in several processes and what was recorded on a GPU, and
+draws their pictures into docs/images. With ``--check``, as ``make check`` runs it, it writes
+nothing and says which are behind. Figures that another processor rounded up or down stay as they
+are. A sentence that no longer holds stops it: then the sentence has to be rewritten, not the
+number.
 """
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from setup_env import ROOT
@@ -31,16 +32,16 @@ from book.measured import (
     read_finding,
     times,
 )
+from book.readme import MARKED, readme_path
 from book.recorded import read_recorded
+from d2lhybrid.core.i18n import set_language
 from d2lhybrid.showing import tables
 from website.picture import picture
 from website.words import words
 
-MARKED = re.compile(r"(<!-- measured: (\S+) -->)(.*?)(<!-- end -->)", re.DOTALL)
+FINDINGS = "docs/findings.md"  # what README has no room for, in English
 # The rows that sentences speak of.
 LAYOUT, STATIC = "eager, channels last", "static_shape"
-# How far apart two times may be that a sentence calls about the same.
-ABOUT = 1.5
 PROCESSES = 6  # in words on every front page
 
 
@@ -85,11 +86,16 @@ def _network_cell(compared: Comparison, language: str) -> str:
     return f"**{ratio}** ({interval})<br>{took}<br>`{row.label}`"
 
 
-def comparison_table() -> str:
+def comparison_table(language: str) -> str:
     """A comparison as the package shows it."""
-    table = tables.comparison_table(read_finding(findings_file(ROOT, "pytorch", LARGE_BATCH)).rows)
-    heads = [column.head.replace("\n", " ") for column in table.columns]
-    return _table([heads, ["---"] * len(heads), *table.rows])
+    set_language(language)
+    try:
+        finding = read_finding(findings_file(ROOT, "pytorch", LARGE_BATCH))
+        table = tables.comparison_table(finding.rows)
+        heads = [column.head.replace("\n", " ") for column in table.columns]
+        return _table([heads, ["---"] * len(heads), *table.rows])
+    finally:
+        set_language(None)
 
 
 def _table(lines: Sequence[Sequence[str]]) -> str:
@@ -131,19 +137,18 @@ def figures(language: str) -> dict[str, str]:
     seconds = {
         "tensorflow-time": best(tensorflow).latency,
         "jax-time": best(jax).latency,
-        "pytorch-time": best(torch).latency,
         "pytorch-eager": torch.eager.latency,
         "small-eager": dense.eager.latency,
         "small-compiled": _row(dense, COMPILED).latency,
     }
     gains = [ratios[f"{name}-ratio"] for name in ("tensorflow", "jax", "pytorch")]
-    took = [seconds[f"{name}-time"] for name in ("tensorflow", "jax", "pytorch")]
+    took = [best(one).latency for one in (tensorflow, jax, torch)]
     apart = max(gains) / min(gains)
     faster = all(best(one).verdict == "faster" for one in (torch, tensorflow, jax))
-    near = 1 / ABOUT < seconds["pytorch-eager"] / seconds["jax-time"] < ABOUT
+    quick = seconds["pytorch-eager"] < min(seconds["tensorflow-time"], seconds["jax-time"])
     for holds, sentence in (
         (faster and gains[-1] == min(gains), "A ratio says as much about eager execution"),
-        (apart > 1.5 * max(took) / min(took) and near, "The large ratios are slow eager calls"),
+        (apart > 1.5 * max(took) / min(took) and quick, "The large ratios are slow eager calls"),
         (1 < ratios["layout"] < ratios["compiled"], "Not every gain needs a compiler"),
         (_row(dense, COMPILED).verdict == "slower", "The same compiler can slow a network down"),
         (1 < ratios["latency"] < 0.95 * ratios["throughput"], "Two true answers"),
@@ -157,7 +162,7 @@ def figures(language: str) -> dict[str, str]:
         "dates": " – ".join(dict.fromkeys((dates[0], dates[-1]))),
         "machines": "; ".join(sorted({comparison.processor for comparison in every})),
         "networks": network_table(language, networks),
-        "table": comparison_table(),
+        "table": comparison_table(language),
         **about_gpu(language),
     }
 
@@ -185,15 +190,9 @@ def _row(compared: Comparison, label: str) -> Row:
 
 
 def renewed(text: str, language: str) -> tuple[str, list[str]]:
-    """A front page with its figures written anew, and the names of those that changed.
-
-    The English page has each figure once, a translation those that it needs.
-    """
+    """A page with its figures written anew, and the names of those that changed."""
     known = figures(language)
-    names = [match[2] for match in MARKED.finditer(text)]
-    wanted = sorted(known) if language == ENGLISH.code else sorted(known.keys() & set(names))
-    if sorted(names) != wanted:
-        raise FrontPageError(f"Expected one mark for each of: {', '.join(wanted)}. Found: {names}.")
+    require_marks([match[2] for match in MARKED.finditer(text)], set(known))
     behind = []
 
     def figure(mark: re.Match[str]) -> str:
@@ -205,30 +204,39 @@ def renewed(text: str, language: str) -> tuple[str, list[str]]:
     return MARKED.sub(figure, text), behind
 
 
-def page(language: str) -> Path:
-    """The front page in a language."""
-    return ROOT / ("README.md" if language == ENGLISH.code else f"README.{language}.md")
+def require_marks(names: Sequence[str], known: set[str]) -> None:
+    """Raise FrontPageError unless a page has marks, all of figures that there are."""
+    unknown = sorted(set(names) - known)
+    if unknown or not names:
+        raise FrontPageError(f"Expected marks of: {', '.join(sorted(known))}. Found: {names}.")
 
 
-def gpu_picture(language: str) -> dict[Path, bytes]:
-    """The picture of what was recorded on a GPU, by its path; none where nothing was."""
-    networks = on_gpu()
-    path = ROOT / f"docs/images/gpu.{language}.svg"
-    return {path: picture(language, networks, "gpu").encode()} if networks else {}
+def pages() -> Iterator[tuple[Path, str]]:
+    """The pages with figures, and their languages; a language that is being begun has none."""
+    for code, language in LANGUAGES.items():
+        path = ROOT / readme_path(language)
+        if path.exists():
+            yield path, code
+    yield ROOT / FINDINGS, ENGLISH.code
+
+
+def pictures(path: Path, language: str) -> dict[Path, bytes]:
+    """The pictures on a page, by their paths; none of a GPU where nothing was recorded on one."""
+    name = "gpu" if path.name == Path(FINDINGS).name else "cpu"
+    networks = on_gpu() if name == "gpu" else {key: on_cpu()[key] for key in NETWORKS}
+    file = ROOT / f"docs/images/{name}.{language}.svg"
+    return {file: picture(language, networks, name).encode()} if networks else {}
 
 
 def main() -> None:
     """Write the figures and pictures of all front pages, or check them."""
-    for language in LANGUAGES:
-        path = page(language)
-        if not path.exists():  # a language that is being begun
-            continue
+    for path, language in pages():
         try:
             text, behind = renewed(path.read_text(encoding="utf-8"), language)
         except FrontPageError as error:
             sys.exit(f"{path.name}: {error}")
         files = {path: text.encode()} if behind else {}
-        for file, content in gpu_picture(language).items():
+        for file, content in pictures(path, language).items():
             if not file.exists() or not same_picture(file.read_bytes(), content):
                 files[file] = content
                 behind.append(file.name)

@@ -3,7 +3,10 @@
 from pathlib import Path
 
 # What a reader with a model wants, in this order; the other documents follow by name.
-_FIRST = ("worth-it", "cookbook", "why", "models", "measuring", "how-we-measure")
+_FIRST = (
+    *("worth-it", "cookbook", "why", "models", "measuring", "how-we-measure"),
+    *("findings", "api", "installing"),
+)
 # Documents that lie outside docs/, and the names of their pages.
 _OTHERS = {
     "CONTRIBUTING.md": "contributing",

@@ -110,6 +110,8 @@ def source_files(collection: Collection, language: str) -> dict[str, bytes]:
         }
         reference = [*api, *papers]
         files |= {f"{name}.md": text.encode() for name, text in (api | papers).items()}
+        for image in (collection.root / "docs/images").glob(f"*.{language}.svg"):
+            files[f"docs/images/{image.name}"] = image.read_bytes()
     front = front_source(
         language,
         ours,

@@ -67,7 +67,10 @@ def test_the_choice_is_remembered(visit):
     reference = visit("en/api/timing.html", reader=page)
     reference.locator("article a", has_text="Is It Faster?").click()
     reference.wait_for_url("**/zh/tensorflow/hybridize.html#sec-acceleration")
-    reference.goto(reference.url.replace("zh/tensorflow/hybridize", "en/api/comparing"))
+    reference.goto(reference.url.replace("zh/tensorflow/hybridize", "en/docs/teaching"))
+    reference.locator("article a", has_text="MXNet").first.click()  # a link that names another
+    reference.wait_for_url("**/zh/mxnet/hybridize.html*")
+    reference.goto(reference.url.replace("zh/mxnet/hybridize", "en/api/comparing"))
     reference.locator(".sidebar-brand").click()
     reference.wait_for_url("**/zh/index.html")
     # and a page in another language that somebody else has sent does not change it.

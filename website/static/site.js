@@ -49,7 +49,9 @@
       for (const link of document.querySelectorAll("article a.internal, .sidebar-tree a")) {
         const chapter = link.pathname.match(CHAPTER);
         if (!chapter) continue;
-        const to = `/${language}/${framework || chapter[2]}/${chapter[3]}.html`;
+        // A link that names a framework leads there.
+        const isNamed = link.textContent.trim().toLowerCase() === chapter[2];
+        const to = `/${language}/${(!isNamed && framework) || chapter[2]}/${chapter[3]}.html`;
         link.pathname = link.pathname.replace(CHAPTER, to);
       }
     }
