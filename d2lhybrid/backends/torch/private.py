@@ -92,12 +92,11 @@ def recompile_limit(wrapper: Any) -> int:
     The callback keeps what it was told, behind those that were put around it.
     """
     callback = _callback(wrapper)
-    while callback is not None:
-        limit: int | None = getattr(callback, "_recompile_limit", None)
-        if limit is not None:
-            return limit
+    limit: int | None = None
+    while callback is not None and limit is None:
+        limit = getattr(callback, "_recompile_limit", None)
         callback = getattr(callback, "_torchdynamo_orig_backend", None)
-    return torch._dynamo.config.recompile_limit
+    return torch._dynamo.config.recompile_limit if limit is None else limit
 
 
 def _callback(wrapper: Any) -> Any:
