@@ -23,8 +23,8 @@ from d2lhybrid.core.i18n import listed, set_language
 from d2lhybrid.core.table import Table, span
 from d2lhybrid.measuring.measurement import METRICS
 from d2lhybrid.measuring.row import Row, Rows, Times
+from d2lhybrid.showing.page import comparison_page
 from d2lhybrid.showing.tables import narrow_table
-from d2lhybrid.showing.text import comparison_page
 from d2lhybrid.showing.verdicts import not_run, signs
 from d2lhybrid.teaching.bars import picture, picture_in_words
 from d2lhybrid.teaching.groups import Group
@@ -141,7 +141,7 @@ def _row(recorded: recordings.Row, role: str) -> Row:
 def _comparison(rows: Rows, say: Say) -> Iterator[str]:
     """Its table and what stands around it, without the details."""
     page = comparison_page(rows)
-    table = narrow_table(rows.measured, rows.comparison.metrics, rows.cold_start_is_felt)
+    table = narrow_table(rows.measured, rows.measurements.metrics, rows.cold_start_is_felt)
     yield from page.cautions
     yield from _table(table, say)
     below = filter(None, [page.advice, *not_run(rows)])

@@ -37,11 +37,11 @@ _NAMES = {
     "verbs.comparison": ("Comparison",),
     "verbs.doctor": ("doctor",),
     "verbs.explaining": ("explain", "graph"),
-    "verbs.inference": ("variants",),
+    "verbs.variants": ("variants",),
     "verbs.measure": ("measure",),
     "verbs.sweep": ("Sweep", "sweep"),
     "verbs.training": ("training",),
-    "verbs.variants": ("Variants",),
+    "verbs.ways": ("Variants",),
     "why.rules": ("Reason",),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}

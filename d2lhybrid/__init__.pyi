@@ -16,11 +16,11 @@ from .verbs.compare import compare as compare
 from .verbs.comparison import Comparison as Comparison
 from .verbs.doctor import doctor as doctor
 from .verbs.explaining import explain as explain, graph as graph
-from .verbs.inference import variants as variants
 from .verbs.measure import measure as measure
 from .verbs.sweep import Sweep as Sweep, sweep as sweep
 from .verbs.training import training as training
-from .verbs.variants import Variants as Variants
+from .verbs.variants import variants as variants
+from .verbs.ways import Variants as Variants
 from .why.rules import Reason as Reason
 
 __version__: str

@@ -10,7 +10,7 @@ from d2lhybrid.backends.variant import (
 from d2lhybrid.core.arguments import call
 from d2lhybrid.measuring.sampler import Sampler
 from d2lhybrid.verbs.comparison import Comparison
-from d2lhybrid.verbs.variants import Variants
+from d2lhybrid.verbs.ways import Variants
 
 CLASSES = (
     DeferredBuild,

@@ -46,14 +46,17 @@ class LoadedModel:
         framework = self._stored.framework
         inputs = self.manifest.flatten_call(args, kwargs)
         for expected, value in zip(self.manifest.inputs, inputs, strict=True):
-            is_converted = self._stored.format.converts and hasattr(value, "dtype")
+            is_converted = self._stored.format.takes_arrays and hasattr(value, "dtype")
             if not is_converted and not framework.device.is_tensor(value):
                 kind = f"{type(value).__module__}.{type(value).__name__}"
                 text = _(
                     "Expected a {framework} tensor as {name}. Received: {kind}. Convert it, as "
                     "with {code}."
                 )
-                fields = {"framework": framework.display, "code": f"{framework.converter}(...)"}
+                fields = {
+                    "framework": framework.display,
+                    "code": f"{framework.converter_code}(...)",
+                }
                 raise errors.InputMismatchError(text, name=expected.name, kind=kind, **fields)
         self.manifest.require([*map(dtype_and_shape, inputs)])
         with wrap_call_errors(self._stored.root.name, args, kwargs):

@@ -68,7 +68,7 @@ class Framework:
     # Packages on top of it, with the classes that some verbs need: training, for example.
     companions: tuple[str, ...] = ()
     # A function that makes a tensor of an array or a number, as users write it.
-    converter: str = ""
+    converter_code: str = ""
     # How users run a model without dropout, as code.
     inference: str = INFERENCE
     # How many times too large or too small a ratio may be that was measured with one thread while

@@ -48,7 +48,7 @@ class Format(ABC):
     risk: ClassVar[str] = ""  # what a hostile file can do when it loads; empty: it holds no code
     note: ClassVar[str] = ""  # for readers of ``inspect``
     lasts: ClassVar[str] = ""  # which releases and machines can read it; if others can't, why
-    converts: ClassVar[bool] = False  # does it take tensors of others, such as NumPy's arrays?
+    takes_arrays: ClassVar[bool] = False  # does it take tensors of others, such as NumPy's arrays?
     native: ClassVar[NativeProgram | None] = None
     unsupported: ClassVar[tuple[str, ...]] = ()  # dtypes of tensors that it cannot hold
 

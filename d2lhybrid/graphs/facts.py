@@ -1,4 +1,4 @@
-"""What is observed of a compiled variant, as plain data; ``why.text`` makes one line of it."""
+"""What is observed of a compiled variant, as plain data; ``why.facts_line`` makes a line of it."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -45,23 +45,23 @@ class Samples:
     def __post_init__(self) -> None:
         """Raise ValueError unless there are as many times by each metric."""
         times = [self.latency, self.throughput or self.latency, self.device or self.latency]
-        if {*map(len, times)} != {self.rounds} or not {*self.disturbed} <= {*range(self.rounds)}:
+        if {*map(len, times)} != {self.count} or not {*self.disturbed} <= {*range(self.count)}:
             raise ValueError(_("rounds are missing"))
 
     @property
-    def rounds(self) -> int:
-        """How many rounds there were."""
+    def count(self) -> int:
+        """How many samples there are: one a round, or one a process where several measured."""
         return len(self.latency)
 
     def undisturbed(self, *others: "Samples") -> list[int]:
         """The rounds in which other programs held up neither this callable nor those `others`."""
         held_up = {*self.disturbed}.union(*(other.disturbed for other in others))
-        return [at for at in range(self.rounds) if at not in held_up]
+        return [at for at in range(self.count) if at not in held_up]
 
     def enough_undisturbed(self, *others: "Samples") -> list[int]:
         """These rounds if they are enough for an interval, else all rounds."""
         rounds = self.undisturbed(*others)
-        return rounds if len(rounds) >= stats.FEWEST else [*range(self.rounds)]
+        return rounds if len(rounds) >= stats.FEWEST else [*range(self.count)]
 
     def is_busy(self, env: Environment, *others: "Samples") -> bool:
         """Are there too few undisturbed rounds to decide anything?
@@ -70,9 +70,9 @@ class Samples:
         share what other programs leave also wait for one another, which nobody counts as waiting
         for a processor.
         """
-        needed = min(stats.FEWEST, self.rounds)
+        needed = min(stats.FEWEST, self.count)
         if {*env.threads.values()} != {1}:
-            needed = max(needed, (self.rounds + 1) // 2)
+            needed = max(needed, (self.count + 1) // 2)
         return len(self.undisturbed(*others)) < needed
 
     def of(self, metric: str | None = None) -> tuple[float, ...]:
@@ -212,7 +212,7 @@ class Measurement(Result, Costs):
             "⚠ The machine was busy: in {n} of {rounds} samples, other programs held {label} up, "
             "so its time is uncertain. Measure again when the machine is quieter."
         )
-        n, rounds = count(len(self.times.disturbed)), count(self.times.rounds)
+        n, rounds = count(len(self.times.disturbed)), count(self.times.count)
         return text.format(n=n, rounds=rounds, label=self.label)
 
     def _remarks(self) -> Iterator[str]:

@@ -60,8 +60,8 @@ class Measurements(Mapping[str, Measurement]):
     def __post_init__(self) -> None:
         """Raise ValueError unless every measurement went through the same rounds."""
         times = [self.baseline_repeat, *(m.times for m in self.measurements)]
-        kinds = {(samples.rounds, samples.throughput is None) for samples in times}
-        is_short = self.processes and len(self.processes) != self.baseline_repeat.rounds
+        kinds = {(samples.count, samples.throughput is None) for samples in times}
+        is_short = self.processes and len(self.processes) != self.baseline_repeat.count
         if is_short or len(kinds) > 1 or self.baseline not in {m.label for m in self.measurements}:
             raise ValueError(_("rounds are missing"))
 
@@ -90,7 +90,7 @@ class Measurements(Mapping[str, Measurement]):
     @property
     def rounds(self) -> int:
         """How many rounds there were, in all processes."""
-        return sum(process.rounds for process in self.processes) or self.baseline_repeat.rounds
+        return sum(process.rounds for process in self.processes) or self.baseline_repeat.count
 
     @property
     def disturbed_rounds(self) -> int:

@@ -114,7 +114,7 @@ class Rows:
     """The rows of a comparison in its order, those that were not run at the end."""
 
     rows: tuple[Row, ...]
-    comparison: Measurements  # of which these are the rows
+    measurements: Measurements  # of which these are the rows
 
     def __getitem__(self, index: int) -> Row:
         return self.rows[index]
@@ -128,7 +128,7 @@ class Rows:
     @property
     def processes(self) -> int:
         """How many fresh processes measured; 0 if the rounds were taken in the reader's."""
-        return len(self.comparison.processes)
+        return len(self.measurements.processes)
 
     @property
     def measured(self) -> list[Row]:
@@ -146,7 +146,7 @@ class Rows:
         verdicts = [
             row.times[metric].verdict
             for row in self.variants
-            for metric in self.comparison.metrics
+            for metric in self.measurements.metrics
             if metric in row.times
         ]
         return "undecided" in verdicts
@@ -154,7 +154,7 @@ class Rows:
     @property
     def has_interval(self) -> bool:
         """Are there enough rounds, or processes, for intervals?"""
-        return (self.processes or self.comparison.rounds) >= FEWEST
+        return (self.processes or self.measurements.rounds) >= FEWEST
 
     @property
     def baseline(self) -> Row:

@@ -1,11 +1,12 @@
 """One of the processes of ``compare(..., processes=6)``: what runs inside it.
 
-It is ``python -m d2lhybrid compare --json`` for an experiment that ``dump`` has packed: what is
-printed goes to the standard error, and the standard output gets the result, a comparison or the
-error that the baseline raised. The lines before it are the labels of the callables, each as its
-turn begins, so the last line says at which one a process was that ended without a result. The
-standard output is a file: a pipe would wake its reader at each turn, on a core that the callable
-may need.
+It does what ``python -m d2lhybrid compare --json`` does, for an experiment that ``dump`` has
+packed. A ``Task`` is its argument, which names the file of the experiment. Its standard output gets
+lines: the labels of the callables, each as its turn begins, so the last one says where a process
+was that ended without a result; then the result, a comparison or the error that the baseline
+raised. What callables print goes to the standard error. The standard output is a file, because a
+pipe would wake its reader at each turn, on a core that the callable may need. A process shares the
+folder in which compilers keep programs with those after it, and ends when its parent does.
 """
 
 import json
@@ -38,12 +39,12 @@ class Task:
     left_out: tuple[str, ...]
     time_limit: float
     seed: int
-    programs: str  # the folder in which compilers keep programs
+    cache_folder: str  # in which compilers keep programs
     is_only: bool = False  # is it the only process, whose rounds have to decide?
     why: bool = False  # does it ask, after the rounds, what is observed of the variants?
 
     @property
-    def program(self) -> list[str]:
+    def command(self) -> list[str]:
         """The code and the arguments of a Python that does it."""
         return [PROGRAM, json.dumps(asdict(self))]
 
@@ -56,7 +57,7 @@ class Task:
             "time_limit": self.time_limit,
             "seed": self.seed,
             "progress": False,
-            "cold_caches": Path(self.programs),
+            "cold_caches": Path(self.cache_folder),
             "on_turn": say,
         }
         experiment = Experiment(kept, args, kwargs, **options | own)

@@ -7,7 +7,7 @@ from d2lhybrid.core.errors import D2LHybridError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.measuring.cores import with_one_thread
 from d2lhybrid.measuring.provenance import environment
-from d2lhybrid.processes.processes import OneProcessExperiment
+from d2lhybrid.processes.parent import OneProcessExperiment
 from d2lhybrid.verbs.callables import SourceFile
 from d2lhybrid.verbs.comparison import Comparison
 from d2lhybrid.verbs.experiment import Experiment

@@ -56,7 +56,7 @@ def advice(rows: Rows) -> str:
         return ""
     if rows.recommended is not None:
         return _use(rows.recommended, rows)
-    if rows.comparison.busy or rows.baseline.deprecated:
+    if rows.measurements.busy or rows.baseline.deprecated:
         return ""
     undecided = [row for row in choice if _is_undecided(row)]
     if undecided:
@@ -209,5 +209,5 @@ def _stay(choice: list[Row], rows: Rows) -> str:
         baseline=rows.baseline.label,
         label=row.label,
         ratio=row.latency.shown_inverse,
-        margin=percent(rows.comparison.margin),
+        margin=percent(rows.measurements.margin),
     )

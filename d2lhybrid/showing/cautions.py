@@ -15,7 +15,7 @@ def cautions(comparisons: Sequence[Rows]) -> list[str]:
 
 def warnings(comparisons: Sequence[Rows]) -> list[str]:
     """What says that another question was measured, a line each."""
-    found = [warning for rows in comparisons for warning in rows.comparison.warnings]
+    found = [warning for rows in comparisons for warning in rows.measurements.warnings]
     return [f"⚠ {warning}" for warning in dict.fromkeys(found)]
 
 
@@ -27,7 +27,7 @@ def uncertain(comparisons: Sequence[Rows]) -> str:
     """
     if busy := _busy(comparisons):
         return busy
-    noisy = [rows for rows in comparisons if rows.comparison.noisy and rows.is_open]
+    noisy = [rows for rows in comparisons if rows.measurements.noisy and rows.is_open]
     if noisy:
         text = _(
             "⚠ These times are noisy: the baseline differs from itself by up to {floor}. Raise "
@@ -38,7 +38,7 @@ def uncertain(comparisons: Sequence[Rows]) -> str:
                 "⚠ These times are noisy: the baseline differs from itself by up to {floor}. Raise "
                 "{time_limit}, or measure in more processes."
             )
-        floor = percent(max(rows.comparison.noise_floor for rows in noisy))
+        floor = percent(max(rows.measurements.noise_floor for rows in noisy))
         options = {"time_limit": option("time_limit"), "processes": option("processes", 6)}
         return text.format(floor=floor, **options)
     return ""
@@ -46,7 +46,7 @@ def uncertain(comparisons: Sequence[Rows]) -> str:
 
 def _busy(comparisons: Sequence[Rows]) -> str:
     """The sentence on the rows that other programs left undecided, with what helps; or ''."""
-    busy = [rows for rows in comparisons if rows.comparison.busy]
+    busy = [rows for rows in comparisons if rows.measurements.busy]
     if not busy:
         return ""
     text = _(
@@ -56,8 +56,8 @@ def _busy(comparisons: Sequence[Rows]) -> str:
     held_up = [row for rows in busy for row in rows.undecided or rows.measured if row.is_busy]
     labels = dict.fromkeys(row.name for row in held_up)  # the baseline where it is alone
     return text.format(
-        n=count(sum(rows.comparison.disturbed_rounds for rows in busy)),
-        rounds=count(sum(rows.comparison.rounds for rows in busy)),
+        n=count(sum(rows.measurements.disturbed_rounds for rows in busy)),
+        rounds=count(sum(rows.measurements.rounds for rows in busy)),
         labels=names(labels),
         help=_what_helps(busy[0]),
     )
@@ -65,7 +65,7 @@ def _busy(comparisons: Sequence[Rows]) -> str:
 
 def _what_helps(rows: Rows) -> str:
     """What to do where other programs held variants up."""
-    threads = set(rows.comparison.env.threads.values())
+    threads = set(rows.measurements.env.threads.values())
     text = _("Measure again when the machine is quieter.")
     if threads and threads != {1}:
         text = _("Measure with one thread, with {threads}, or when the machine is quieter.")

@@ -22,7 +22,7 @@ def notes(comparisons: Sequence[Rows]) -> Notes:
     """That times are uncertain, above the picture; where and when they were taken, below."""
     if not comparisons:
         return Notes()
-    first = comparisons[0].comparison
+    first = comparisons[0].measurements
     return Notes(uncertain(comparisons), stamp(first.env, first.seed))
 
 
@@ -34,7 +34,7 @@ def comparison(rows: Rows, metric: str) -> Any:
     """
     marked = [row for row in rows.measured if metric in row.times]
     base = rows.baseline.times[metric].seconds
-    title = metric_title(metric, rows.comparison.metrics)
+    title = metric_title(metric, rows.measurements.metrics)
     with plot.drawing(1.3 + 0.42 * len(marked)) as ax:
         ax.set_xscale("log")
         ax.axvline(base, color=GREY, linewidth=1)
@@ -83,7 +83,7 @@ def waterfall(rows: Rows, labels: Sequence[str], metric: str) -> Any:
     """
     by_label = {row.label: row for row in rows.measured}
     steps = [by_label[label] for label in labels]
-    title = metric_title(metric, rows.comparison.metrics)
+    title = metric_title(metric, rows.measurements.metrics)
     before, shown = 0.0, []
     with plot.drawing(1.3 + 0.42 * len(steps)) as ax:
         for at, row in enumerate(steps):

@@ -17,7 +17,7 @@ from d2lhybrid.showing.verdicts import not_run
 def remarks(rows: Rows) -> list[str]:
     """All of them, in the order in which they are shown."""
     return [
-        *filter(None, [rows.comparison.circumstance]),
+        *filter(None, [rows.measurements.circumstance]),
         *noise(rows),
         *marks(rows),
         *compilers(rows),
@@ -36,7 +36,7 @@ def noise(rows: Rows) -> Iterator[str]:
             "Undecided for noise: {labels}. The interval of the ratio contains 1, or comes within "
             "the noise floor of {floor}."
         )
-        yield text.format(labels=labels, floor=percent(rows.comparison.noise_floor))
+        yield text.format(labels=labels, floor=percent(rows.measurements.noise_floor))
 
 
 def marks(rows: Rows) -> Iterator[str]:
@@ -46,7 +46,7 @@ def marks(rows: Rows) -> Iterator[str]:
             "{mark}: decided while the machine was busy, which can make a ratio {bound} times too "
             "large or too small."
         )
-        yield text.format(mark=WHILE_BUSY, bound=number(busy_bound(rows.comparison.env.threads)))
+        yield text.format(mark=WHILE_BUSY, bound=number(busy_bound(rows.measurements.env.threads)))
     paid = [row.pays_after for row in rows.variants] if rows.cold_start_is_felt else []
     if NEVER in paid:
         yield _("∞: its cold start never pays off, because it isn't faster.")
@@ -59,9 +59,9 @@ def marks(rows: Rows) -> Iterator[str]:
     if 0 < rows.processes < stats.FEWEST:
         text = _("?: not known, because fewer than {n} processes give no interval.")
         yield text.format(n=stats.FEWEST)
-    elif rows.comparison.rounds < stats.FEWEST:
+    elif rows.measurements.rounds < stats.FEWEST:
         text = _("?: not known, because fewer than {n} rounds give no interval.")
-        limit = rows.comparison.limit_needed
+        limit = rows.measurements.limit_needed
         more = _("Measure again with a {option} of at least {limit}.") if limit else ""
         figures = {"n": stats.FEWEST, "limit": seconds(limit or 0)}
         yield sentences(text, more).format(**figures, option=option("time_limit"))
@@ -107,7 +107,7 @@ def disagreeing(rows: Rows) -> Iterator[str]:
 
 def _disagrees(row: Row, rows: Rows) -> bool:
     """Does the baseline's time over this one's, as it is printed, lie outside the interval?"""
-    for metric in rows.comparison.metrics:
+    for metric in rows.measurements.metrics:
         if times := row.times.get(metric):
             base = rows.baseline.times[metric].seconds
             low, high = map(_printed, times.interval)

@@ -8,7 +8,7 @@ from d2lhybrid.measuring.row import Row, Rows
 
 def summary(rows: Rows) -> dict[str, Any]:
     """What the table shows, as plain data for programs that read notebooks."""
-    c = rows.comparison
+    c = rows.measurements
     return {
         "kind": "comparison",
         "baseline": rows.baseline.label,
@@ -25,7 +25,7 @@ def summary(rows: Rows) -> dict[str, Any]:
 
 
 def _row_summary(row: Row, rows: Rows) -> dict[str, Any]:
-    is_queued = "throughput" in rows.comparison.metrics
+    is_queued = "throughput" in rows.measurements.metrics
     latency, throughput = row.latency, row.times["throughput"]
     low, high = latency.interval
     return {
@@ -54,8 +54,8 @@ def _observed(row: Row, rows: Rows) -> dict[str, Any]:
     """What was observed of it, in numbers, and the kind of a decisive cause, if it was asked."""
     if row.facts is None:
         return {"facts": {}, "cause": None, "before_seconds": None}
+    from d2lhybrid.why.facts_line import counts
     from d2lhybrid.why.rules import reason
-    from d2lhybrid.why.text import counts
 
     before = row.facts.before_seconds
     return {"facts": counts(row), "cause": reason(row, rows).cause, "before_seconds": before}

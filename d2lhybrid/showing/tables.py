@@ -24,7 +24,7 @@ def comparison_table(rows: Rows) -> Table:
     measured = rows.measured
     names = [f"{row.name} {BEST}" if row.is_best else row.name for row in measured]
     filled = [(Column(_("variant"), left=True), names)]
-    for metric in rows.comparison.metrics:
+    for metric in rows.measurements.metrics:
         filled += _columns_by(metric, rows)
     filled += _columns_paid_once(rows)
     columns, cells = zip(*filled, strict=True)
@@ -37,8 +37,8 @@ def _columns_by(metric: str, rows: Rows) -> Iterator[Filled]:
 
     A variant may have no time by the metric: a program of its own has no events on the accelerator.
     """
-    verdict, time = _("verdict"), metric_title(metric, rows.comparison.metrics)
-    if len(rows.comparison.metrics) > 1:
+    verdict, time = _("verdict"), metric_title(metric, rows.measurements.metrics)
+    if len(rows.measurements.metrics) > 1:
         verdict, time = f"{time}\n{verdict}", _("time")
     by_row = [(row, row.times.get(metric)) for row in rows.measured]
     yield Column(verdict, left=True), [_verdict_cell(row, times) for row, times in by_row]
@@ -76,7 +76,7 @@ def _interval_head(rows: Rows) -> str:
     head, where = _("interval"), _("in this process")
     if rows.has_interval:
         compared = [row for row in rows.measured if row.role != "baseline"] or rows.measured
-        lowest = min(rows.comparison.confidence(row.label) for row in compared)
+        lowest = min(rows.measurements.confidence(row.label) for row in compared)
         head = _("{confidence} interval").format(confidence=percent(lowest))
     if rows.processes:
         text = ngettext("in {n} process", "in {n} processes", rows.processes)
@@ -172,7 +172,9 @@ def metric_title(metric: str, metrics: Sequence[str]) -> str:
 
 def metrics_of(comparisons: Sequence[Rows]) -> list[str]:
     """The metrics that say something of their own in some of them."""
-    return list(dict.fromkeys(metric for rows in comparisons for metric in rows.comparison.metrics))
+    return list(
+        dict.fromkeys(metric for rows in comparisons for metric in rows.measurements.metrics)
+    )
 
 
 def names_of(comparisons: Sequence[Rows]) -> dict[str, str]:

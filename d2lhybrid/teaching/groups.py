@@ -40,7 +40,7 @@ def groups(results: Mapping[str, Comparison], guess: Mapping[str, float]) -> lis
 
 def _group(name: str, rows: Rows, guess: float | None) -> Group:
     variants = tuple(_without_early_pay_off(row, rows) for row in rows.variants)
-    circumstances = rows.processes, rows.comparison.margin, rows.comparison.noise_floor
+    circumstances = rows.processes, rows.measurements.margin, rows.measurements.noise_floor
     reasons = {reason.label: str(reason) for reason in reasons_of(rows)}
     return Group(name, rows.baseline, variants, *circumstances, guess, reasons)
 

@@ -9,8 +9,8 @@ from d2lhybrid.core.i18n import general, gettext as _, number, sentences
 from d2lhybrid.core.table import percent, seconds
 from d2lhybrid.measuring.row import Row, Rows
 from d2lhybrid.showing.cautions import warnings
+from d2lhybrid.showing.page import Page, comparison_page, folded, lines
 from d2lhybrid.showing.summary import summary
-from d2lhybrid.showing.text import Page, comparison_page, folded, lines
 from d2lhybrid.showing.verdicts import not_run
 from d2lhybrid.teaching.groups import Group
 from d2lhybrid.verbs.comparison import MIME
@@ -47,7 +47,7 @@ class Revealed:
     def _repr_mimebundle_(self, **_options: Any) -> dict[str, Any]:
         named = zip(self.groups, self.comparisons, strict=True)
         summaries = {group.name: summary(rows) for group, rows in named}
-        busy = any(rows.comparison.busy for rows in self.comparisons)
+        busy = any(rows.measurements.busy for rows in self.comparisons)
         return {MIME: {"kind": "reveal", "comparisons": summaries, "busy": busy}}
 
 

@@ -9,8 +9,8 @@ from d2lhybrid.core.arguments import Args, Call, Kwargs
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.usage import described
-from d2lhybrid.verbs.inference import variants
-from d2lhybrid.verbs.variants import Variants
+from d2lhybrid.verbs.variants import variants
+from d2lhybrid.verbs.ways import Variants
 
 Callables = tuple[Mapping[str, Callable[..., Any] | Call], Args, Kwargs]
 

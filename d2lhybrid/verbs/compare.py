@@ -18,7 +18,7 @@ from d2lhybrid.verbs import options
 from d2lhybrid.verbs.callables import SourceFile, callables_of
 from d2lhybrid.verbs.comparison import Comparison
 from d2lhybrid.verbs.experiment import Experiment
-from d2lhybrid.verbs.variants import Variants, in_role
+from d2lhybrid.verbs.ways import Variants, in_role
 
 
 def _misused(given: Mapping[str, Any]) -> str:
@@ -182,13 +182,13 @@ def _run(
     """Measure here, or in fresh processes, if they are asked for or other programs hold cores."""
     held = 0 if threads else cores_held(experiment.timer, experiment.time_limit)
     if processes:
-        from d2lhybrid.processes.processes import ProcessExperiment
+        from d2lhybrid.processes.parent import ProcessExperiment
 
         if held:
             threads, experiment.circumstance = 1, with_one_thread(held)
         return ProcessExperiment(experiment, processes, threads, source).run()
     if threads:
-        from d2lhybrid.processes.processes import OneProcessExperiment
+        from d2lhybrid.processes.parent import OneProcessExperiment
 
         return OneProcessExperiment(experiment, 1, threads, source).run()
     if held:

@@ -12,8 +12,8 @@ from d2lhybrid.core.usage import written_as
 from d2lhybrid.measuring.measurements import Measurements
 from d2lhybrid.measuring.result import Result
 from d2lhybrid.measuring.row import Rows
+from d2lhybrid.showing.page import comparison_page
 from d2lhybrid.showing.rows import rows_of
-from d2lhybrid.showing.text import comparison_page
 
 if TYPE_CHECKING:  # they load when a claim is made, or when a reader asks why
     from d2lhybrid.graphs.facts import Facts

@@ -31,7 +31,7 @@ from d2lhybrid.measuring.row import Rows
 from d2lhybrid.measuring.sampler import Sampler
 from d2lhybrid.measuring.warnings import warnings
 from d2lhybrid.verbs.comparison import Comparison
-from d2lhybrid.verbs.variants import in_role
+from d2lhybrid.verbs.ways import in_role
 
 if TYPE_CHECKING:  # it loads when a question is asked
     from d2lhybrid.graphs.facts import Facts

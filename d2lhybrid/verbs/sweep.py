@@ -17,12 +17,12 @@ from d2lhybrid.measuring.claim import Claim
 from d2lhybrid.measuring.cold_start import TimerFunction
 from d2lhybrid.measuring.result import Result
 from d2lhybrid.measuring.row import Rows
-from d2lhybrid.showing.text import sweep_page
+from d2lhybrid.showing.page import sweep_page
 from d2lhybrid.verbs.claims import Judgements, judge
 from d2lhybrid.verbs.compare import compare
 from d2lhybrid.verbs.comparison import CLAIMS, MIME, Comparison, misclaimed
-from d2lhybrid.verbs.inference import variants
-from d2lhybrid.verbs.variants import Variants
+from d2lhybrid.verbs.variants import variants
+from d2lhybrid.verbs.ways import Variants
 
 
 @dataclass(frozen=True, repr=False)

@@ -11,7 +11,7 @@ from d2lhybrid.core.arguments import Call, name_of
 from d2lhybrid.core.errors import CallFailedError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.usage import described, is_class, kind_of, not_a_model
-from d2lhybrid.verbs.variants import Variants, with_origin
+from d2lhybrid.verbs.ways import Variants, with_origin
 
 Loss = Callable[[Any, Any], Any]  # of the output and the target
 _LOSS = "lambda output, y: (output - y) ** 2"

@@ -9,7 +9,7 @@ from d2lhybrid.core.i18n import count, gettext as _, ngettext, sentences
 from d2lhybrid.core.table import seconds
 from d2lhybrid.graphs.facts import Facts
 from d2lhybrid.measuring.row import Row, Rows
-from d2lhybrid.why.text import avoided, in_one_line, in_readers_python, line
+from d2lhybrid.why.facts_line import avoided, in_one_line, in_readers_python, line
 
 # The second program of a call is one for another dtype, say, and the second of a shape is dynamic.
 # From the third on, what differs will differ again.
@@ -218,7 +218,7 @@ class Reasons(tuple[Reason, ...]):
 
 def reason(row: Row, rows: Rows) -> Reason:
     """The facts of a row in a line, and the first cause that holds."""
-    case = Case(row, rows.baseline, rows.comparison.noise_floor)
+    case = Case(row, rows.baseline, rows.measurements.noise_floor)
     facts = line(row, rows.baseline)
     for rule in RULES:
         if row.facts is not None and rule.holds(case):

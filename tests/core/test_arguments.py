@@ -8,7 +8,7 @@ from d2lhybrid import compare, explain, graph, measure, save, sweep, variants
 from d2lhybrid.backends.variant import Variant
 from d2lhybrid.core.arguments import call
 from d2lhybrid.errors import ArgumentError
-from d2lhybrid.verbs.variants import Variants
+from d2lhybrid.verbs.ways import Variants
 
 QUICK = {"time_limit": 0.01, "progress": False}
 

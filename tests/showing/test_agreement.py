@@ -13,7 +13,7 @@ from d2lhybrid.processes.joined import join
 from d2lhybrid.showing import pictures
 from d2lhybrid.showing.advice import advice
 from d2lhybrid.showing.cautions import warnings
-from d2lhybrid.showing.text import comparison_page
+from d2lhybrid.showing.page import comparison_page
 from d2lhybrid.verbs.comparison import Comparison
 
 SECONDS = st.floats(1e-5, 1.0)
@@ -54,7 +54,7 @@ def require_agreement(c):
     require_good_advice(rows, rows.recommended, page.advice)
     above = [line for line in page.cautions if line not in warnings([rows])]
     verdicts = {
-        row.times[metric].verdict for row in rows.variants for metric in rows.comparison.metrics
+        row.times[metric].verdict for row in rows.variants for metric in rows.measurements.metrics
     }
     assert not above or "undecided" in verdicts
     assert pictures.notes([rows]).above == (above[0] if above else "")
@@ -71,7 +71,8 @@ def require_good_advice(rows, used, said):
     assert used.latency.verdict == "faster"
     assert used.pays_after not in (None, NEVER)
     assert (
-        "throughput" not in rows.comparison.metrics or used.times["throughput"].verdict != "slower"
+        "throughput" not in rows.measurements.metrics
+        or used.times["throughput"].verdict != "slower"
     )
     assert ("pays off" not in said) or rows.cold_start_is_felt
     if used.lacks_compiler_start and "pays off" in said:
@@ -82,7 +83,7 @@ def require_explained_ratios(rows, said):
     for row in rows.measured:
         if row.role == "baseline":
             continue
-        for metric in rows.comparison.metrics:
+        for metric in rows.measurements.metrics:
             if metric not in row.times or metric not in rows.baseline.times:
                 continue
             times = row.times[metric]

@@ -29,7 +29,7 @@ from d2lhybrid.verbs import experiment
 from d2lhybrid.verbs.compare import compare
 from d2lhybrid.verbs.measure import measure
 from d2lhybrid.verbs.sweep import sweep
-from d2lhybrid.verbs.variants import Variants
+from d2lhybrid.verbs.ways import Variants
 
 
 def run(machine, functions, **options):

@@ -12,9 +12,9 @@ from d2lhybrid.artifacts.save import save
 from d2lhybrid.core.arguments import call
 from d2lhybrid.errors import ArgumentError
 from d2lhybrid.verbs.compare import compare
-from d2lhybrid.verbs.inference import variants
 from d2lhybrid.verbs.measure import measure
 from d2lhybrid.verbs.sweep import sweep
+from d2lhybrid.verbs.variants import variants
 
 
 def test_a_call_of_jax_is_waited_for_as_its_users_wait():

@@ -10,7 +10,7 @@ from fake import Machine
 from d2lhybrid.backends.variant import Variant
 from d2lhybrid.errors import ArgumentError, UnknownLabelError
 from d2lhybrid.verbs.sweep import sweep
-from d2lhybrid.verbs.variants import Variants
+from d2lhybrid.verbs.ways import Variants
 
 
 def test_sweep():

@@ -12,11 +12,11 @@ from d2lhybrid.backends.variant import DeferredBuild, Variant, WithCompilerNote
 from d2lhybrid.errors import ArgumentError, UnknownLabelError
 from d2lhybrid.showing.advice import advice
 from d2lhybrid.verbs.compare import compare
-from d2lhybrid.verbs.inference import variants
 from d2lhybrid.verbs.measure import measure
 from d2lhybrid.verbs.sweep import sweep
 from d2lhybrid.verbs.training import training
-from d2lhybrid.verbs.variants import Variants
+from d2lhybrid.verbs.variants import variants
+from d2lhybrid.verbs.ways import Variants
 
 
 def made(m, *args):

@@ -12,8 +12,8 @@ from d2lhybrid.graphs.program import Program
 from d2lhybrid.measuring.measurement import Measurement, Samples
 from d2lhybrid.measuring.provenance import Environment
 from d2lhybrid.verbs.comparison import Comparison
+from d2lhybrid.why.facts_line import avoided, counts
 from d2lhybrid.why.rules import RULES, Reason, compiles_again
-from d2lhybrid.why.text import avoided, counts
 
 MICRO = 1e-6
 ENV = Environment("2026-11-27T12:00:00+00:00", {}, "a processor", 2, {}, (), None)

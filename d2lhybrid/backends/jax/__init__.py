@@ -15,7 +15,7 @@ FRAMEWORK = Framework(
     thread_variables={"NPROC": "{count}"},
     cache_variables={"JAX_COMPILATION_CACHE_DIR": None},  # without a folder, JAX keeps nothing
     companions=("flax",),
-    converter="jax.numpy.asarray",
+    converter_code="jax.numpy.asarray",
     busy_bound=9.5,
 )
 

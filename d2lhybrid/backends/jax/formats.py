@@ -26,7 +26,7 @@ class Exported(Format):
         "JAX releases up to six months newer than the one that saved it can read it, or three "
         "weeks older; others may refuse it."
     )
-    converts = True
+    takes_arrays = True
 
     def write(self, example: ExampleCall, folder: Path) -> dict[str, Option]:
         import jax

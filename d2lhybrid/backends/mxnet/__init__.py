@@ -19,7 +19,7 @@ FRAMEWORK = Framework(
     order=9,
     importer=_import,
     thread_variables={"MXNET_CPU_WORKER_NTHREADS": "1"},
-    converter="mx.nd.array",
+    converter_code="mx.nd.array",
     inference="with autograd.predict_mode(): ...",
     busy_bound=2.5,
 )

@@ -35,7 +35,7 @@ FRAMEWORK = Framework(
         "TF_NUM_INTRAOP_THREADS": "{count}",
         "TF_NUM_INTEROP_THREADS": "{count}",
     },
-    converter="tf.convert_to_tensor",
+    converter_code="tf.convert_to_tensor",
     inference="net(x, training=False)",
     busy_bound=3.9,
 )

@@ -17,7 +17,7 @@ class SavedModel(Format):
 
     name = "savedmodel"
     risk = N_("It holds a graph whose operations can read and write files when it loads or runs.")
-    converts = True
+    takes_arrays = True
     native = NativeProgram(
         "savedmodel.c", "tensorflow",
         "-I{0}/include -L{0} -Wl,-rpath,{0} -l:libtensorflow_cc.so.2 "

@@ -14,7 +14,7 @@ FRAMEWORK = Framework(
         "TRITON_CACHE_DIR": "torch/triton",
         "PYTORCH_KERNEL_CACHE_PATH": "torch/kernels",  # of operations on CUDA
     },
-    converter="torch.as_tensor",
+    converter_code="torch.as_tensor",
     busy_bound=1.6,
 )
 

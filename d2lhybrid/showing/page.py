@@ -76,8 +76,8 @@ def _why(rows: Rows) -> list[str]:
 
 def sweep_page(sizes: Sequence[float], comparisons: Sequence[Rows]) -> Page:
     """The table of sizes, and what the signs in it mean."""
-    first = comparisons[0].comparison
-    circumstances = dict.fromkeys(rows.comparison.circumstance for rows in comparisons)
+    first = comparisons[0].measurements
+    circumstances = dict.fromkeys(rows.measurements.circumstance for rows in comparisons)
     reasons = not_run(row for rows in comparisons for row in rows)
     remarks = [signs(), *filter(None, circumstances), *reasons]
     details = [stamp(first.env, first.seed)]
@@ -86,7 +86,7 @@ def sweep_page(sizes: Sequence[float], comparisons: Sequence[Rows]) -> Page:
 
 def _details(rows: Rows) -> Iterator[str]:
     """Why it stopped, what the figures rest on, where and when."""
-    c = rows.comparison
+    c = rows.measurements
     yield _(_STOPPED.get(c.stopped, ""))
     floor = percent(c.noise_floor)
     if rows.processes:

@@ -182,7 +182,7 @@ class ProcessExperiment:
             left_out=(*self.unavailable,),
             time_limit=experiment.time_limit / self.count,
             seed=int(seed),
-            programs=str(folder / PROGRAMS),
+            cache_folder=str(folder / PROGRAMS),
             why=number == 0,
         )
 
@@ -196,7 +196,7 @@ class ProcessExperiment:
         seconds, env = self._seconds(task), self._variables(folder)
         with output.open("wb") as stdout, printed.open("wb") as stderr, output.open("rb") as said:
             heard = Heard(said)
-            with started_python(task.program, env=env, stdout=stdout, stderr=stderr) as process:
+            with started_python(task.command, env=env, stdout=stdout, stderr=stderr) as process:
                 is_overdue = _wait(process, seconds, heard, where, say)
                 end(process)  # and what it has started, such as workers of a compiler
             heard.listen()
@@ -224,7 +224,7 @@ class ProcessExperiment:
             if self.threads is not None:
                 changes |= variables_for_threads(framework, self.threads)
             # What a compiler finds out of the machine, it finds for all callables. What it compiles
-            # goes into a folder of its own for each (``Task.programs``).
+            # goes into a folder of its own for each (``Task.cache_folder``).
             changes |= variables_for_caches(framework, folder / "caches")
         variables = {**os.environ, **changes}
         return {name: value for name, value in variables.items() if value is not None}
