@@ -13,7 +13,9 @@ A folder imports only from those below it:
 - ``timing``: timers and ``Benchmark``;
 - ``backends``: the frameworks, a folder for each;
 - ``graphs``: what a compiler makes of a model, as data;
-- ``core``: what knows no framework.
+- ``core``: what knows no framework;
+
+and ``memory`` has the peak memory of a call, which only chapters ask for.
 """
 
 __version__ = "0.2.0"
@@ -35,14 +37,14 @@ _NAMES = {
     "verbs.claims": ("Judgement",),
     "verbs.compare": ("compare",),
     "verbs.comparison": ("Comparison",),
-    "verbs.doctor": ("doctor",),
+    "verbs.doctor": ("Diagnosis", "doctor"),
     "verbs.explaining": ("explain", "graph"),
     "verbs.variants": ("variants",),
     "verbs.measure": ("measure",),
     "verbs.sweep": ("Sweep", "sweep"),
     "verbs.training": ("training",),
     "verbs.ways": ("Variants",),
-    "why.rules": ("Reason",),
+    "why.rules": ("Reason", "Reasons"),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 __all__ = sorted([*_MODULES, "errors"])

@@ -14,13 +14,13 @@ from .timing import Benchmark as Benchmark, Timer as Timer, synchronize as synch
 from .verbs.claims import Judgement as Judgement
 from .verbs.compare import compare as compare
 from .verbs.comparison import Comparison as Comparison
-from .verbs.doctor import doctor as doctor
+from .verbs.doctor import Diagnosis as Diagnosis, doctor as doctor
 from .verbs.explaining import explain as explain, graph as graph
 from .verbs.measure import measure as measure
 from .verbs.sweep import Sweep as Sweep, sweep as sweep
 from .verbs.training import training as training
 from .verbs.variants import variants as variants
 from .verbs.ways import Variants as Variants
-from .why.rules import Reason as Reason
+from .why.rules import Reason as Reason, Reasons as Reasons
 
 __version__: str

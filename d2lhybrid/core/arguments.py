@@ -80,7 +80,7 @@ def nearest(name: str, known: Collection[str], alike: float = 0.8) -> str:
     >>> nearest("Exmaple", ["example", "total"]), nearest("f", ["example"])
     ('example', '')
     """
-    by_lower_case = {name.casefold(): name for name in known}
+    by_lower_case = {name.casefold(): name for name in known if isinstance(name, str)}
     return by_lower_case.get(
         next(iter(get_close_matches(name.casefold(), by_lower_case, 1, alike)), ""), ""
     )

@@ -1,8 +1,10 @@
-"""Variables of this process's environment, which the processes that it starts get, too."""
+"""Where this process runs: its variables, which the processes that it starts get, and IPython."""
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 
 @contextmanager
@@ -24,3 +26,9 @@ def variable_set(name: str) -> Iterator[None]:
             del os.environ[name]
         else:
             os.environ[name] = before
+
+
+def ipython() -> Any:
+    """The shell of IPython that this code runs in, in a notebook or a terminal; None elsewhere."""
+    module = sys.modules.get("IPython")
+    return module.get_ipython() if module else None

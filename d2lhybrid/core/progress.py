@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from d2lhybrid.core.environment import ipython
 from d2lhybrid.core.i18n import gettext as _
 
 SHOWN_AFTER, SHOWN_EVERY = 2.0, 0.1  # seconds
@@ -37,7 +38,7 @@ def status_line(shown: bool | None = None) -> Iterator[Callable[[str], None]]:
     """
     if not (shown if shown is not None else sys.stderr is not None and sys.stderr.isatty()):
         yield lambda _text: None
-    elif _in_notebook():
+    elif hasattr(ipython(), "kernel"):
         with _notebook_line() as say:
             yield say
     else:
@@ -86,9 +87,3 @@ def _notebook_line() -> Iterator[Callable[[str], None]]:
     finally:
         if handle is not None:
             handle.update({}, raw=True)
-
-
-def _in_notebook() -> bool:
-    """Does this run in a kernel of Jupyter?"""
-    ipython = sys.modules.get("IPython")
-    return bool(ipython and hasattr(ipython.get_ipython(), "kernel"))

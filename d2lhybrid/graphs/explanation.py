@@ -2,7 +2,6 @@
 
 import linecache
 import os
-import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -10,6 +9,7 @@ from html import escape
 from traceback import extract_tb
 from typing import Any, Self
 
+from d2lhybrid.core.environment import ipython
 from d2lhybrid.core.errors import ArgumentError, first_line
 from d2lhybrid.core.i18n import count, gettext as _, ngettext
 from d2lhybrid.core.table import Column, Table
@@ -210,8 +210,7 @@ def calls_what_is_compiled(model: str) -> str:
 
 def _readable(file: str) -> str:
     """A short form of a path; a notebook's cell has none, and its number changes with every run."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython else None
+    shell = ipython()
     is_cell = shell and shell.compile.format_code_name(file)
     if is_cell:
         return _("notebook cell")

@@ -34,12 +34,11 @@ def warm_up(sampler: Sampler, limit: float, least: float) -> None:
         seconds = sampler.time_batch(batch)["throughput"]
         sampler.warmup_calls += batch
         times.append(seconds / batch)
-        if seconds < BATCH_SECONDS:
-            batch *= 2
-            continue
+        is_short = seconds < BATCH_SECONDS and batch < MOST_CALLS
         enough = limit if len(times) >= stats.SETTLING else least
-        if stats.settled(times) or sampler.timer() - begin > enough:
+        if not is_short and (stats.settled(times) or sampler.timer() - begin > enough):
             break
+        batch *= 2 if is_short else 1
     sampler.seconds = dict.fromkeys(sampler.seconds, max(min(times), stats.SHORTEST))
 
 

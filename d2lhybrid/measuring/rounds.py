@@ -199,15 +199,15 @@ class Rounds:
         """Take rounds until what they say is clear. An interrupt keeps those that are complete.
 
         Args:
-            is_clear: asked after the `earliest` round, and again whenever there are half as many
+            is_clear: is asked after the `earliest` round, and again whenever there are half as many
                 more.
             limit: seconds after which they end otherwise. At least six are taken, because fewer say
                 nothing, unless six need more than twice the limit.
-            earliest: see above.
+            earliest: the round after which it is first asked whether they are clear.
             most: how many are taken at most.
 
         Returns:
-            Why it stopped: 'clear', 'limit' or 'interrupted'.
+            Why it stopped: 'clear', 'limit', 'most' (rounds) or 'interrupted'.
 
         Raises:
             KeyboardInterrupt: it came before a round was complete.
@@ -226,7 +226,7 @@ class Rounds:
                             return "clear"
                     spent = self.now() - begin
                     if spent > limit and self._may_stop(spent, spent / taken, before, limit):
-                        break
+                        return "limit"
         except KeyboardInterrupt:
             complete = self.count
             if not complete:
@@ -234,7 +234,7 @@ class Rounds:
             for turn in self.turns:  # without what it took of the round that was interrupted
                 turn.forget(complete)
             return "interrupted"
-        return "limit"
+        return "most"
 
     def _may_stop(self, spent: float, seconds: float, before: int, limit: float) -> bool:
         """Are there six rounds, and enough that nobody disturbed, or would they take too long?

@@ -18,7 +18,7 @@ def run_with_one_thread(experiment: Experiment, source: SourceFile | None, held:
     experiment.circumstance = with_one_thread(held)
     try:
         return OneProcessExperiment(experiment, 1, threads=1, source=source).run()
-    except D2LHybridError as error:
+    except (D2LHybridError, OSError) as error:  # such as a full disk
         reason = getattr(error, "reason", str(error))  # without the lines that one could write
         text = _(
             "Other programs hold {held} of {cores} cores, and no process with one thread could "

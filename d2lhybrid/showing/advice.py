@@ -104,7 +104,7 @@ def _choice(rows: Rows) -> list[Row]:
 
 def _is_undecided(row: Row) -> bool:
     """Is it open whether this one is faster?"""
-    return row.pays_after is None and not row.latency.is_not_faster
+    return row.latency.verdict == "undecided" and not row.latency.is_not_faster
 
 
 def _use(row: Row, rows: Rows) -> str:
@@ -176,6 +176,12 @@ def _measure_longer(undecided: list[Row], rows: Rows) -> str:
                 "Use at least {fewest} processes.",
                 len(undecided),
             )
+    elif rows.measurements.stopped == "most":
+        text = ngettext(
+            "Stay with {baseline} for now: it is undecided whether {others} is faster.",
+            "Stay with {baseline} for now: it is undecided whether one of {others} is faster.",
+            len(undecided),
+        )
     else:
         text = ngettext(
             "Stay with {baseline} for now: it is undecided whether {others} is faster. A higher "

@@ -128,7 +128,7 @@ def _figures(claim: Claim, c: Measurements) -> dict[str, Any]:
         "high": high,
         "processes": len(c.processes),
         "fewest": FEWEST,
-        "clock": claim.metric or "latency",
+        "clock": _(METRICS[claim.metric or "latency"]),
         "floor": percent(c.floor_of(claim.metric)),
         "rounds": c.rounds,
         "confidence": percent(c.confidence(claim.label, claim.against)),

@@ -17,6 +17,7 @@ from d2lhybrid.showing.verdicts import not_run, signs
 
 _STOPPED = {
     "limit": N_("It stopped at the time limit."),
+    "most": N_("It stopped after as many rounds as are taken at most."),
     "interrupted": N_("Measuring was interrupted; these are the results so far."),
 }
 
@@ -96,7 +97,7 @@ def _details(rows: Rows) -> Iterator[str]:
             rows.processes,
         )
         yield text.format(n=rows.processes, rounds=c.rounds, floor=floor)
-        disturbed = sum(process.busy for process in c.processes)
+        disturbed = sum(any(map(process.is_busy, process)) for process in c.processes)
         if disturbed:
             text = _(
                 "Other programs disturbed {n} of these processes. A ratio rests on the others, or, "

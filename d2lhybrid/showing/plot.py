@@ -145,7 +145,10 @@ def look(at: int) -> dict[str, Any]:
 
 def legend(ax: Any) -> None:
     """A legend above the axes, so that it hides no line."""
-    widest = max(map(width, ax.get_legend_handles_labels()[1]))
+    labels = ax.get_legend_handles_labels()[1]
+    if not labels:  # matplotlib shows none that begins with an underscore
+        return
+    widest = max(map(width, labels))
     columns = max(1, int(_LEGEND * WIDTH) // (widest + _HANDLE))
     place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.2}
     ax.legend(ncols=columns, fontsize="small", frameon=False, **place)

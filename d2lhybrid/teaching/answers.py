@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
+from d2lhybrid.core.environment import ipython
 from d2lhybrid.core.i18n import sentences
 from d2lhybrid.showing.cautions import uncertain
 from d2lhybrid.teaching.bars import picture, picture_in_words
 from d2lhybrid.teaching.groups import groups
 from d2lhybrid.teaching.guesses import Plain, in_words, kind_of_all, require_guesses
 from d2lhybrid.teaching.sentences import Revealed
-from d2lhybrid.verbs.claims import in_ipython
 from d2lhybrid.verbs.comparison import Comparison
 
 
@@ -57,7 +57,7 @@ def _reveal_comparisons(results: Any, guess: Mapping[str, Any]) -> None:
     revealed = groups(results, guess)
     comparisons = [comparison.rows for comparison in results.values()]
     below = Revealed(revealed, comparisons)
-    if not in_ipython():
+    if ipython() is None:
         print(sentences(uncertain(comparisons), picture_in_words(revealed)), below, sep="\n")
         return
     from IPython.display import display

@@ -1,10 +1,10 @@
 """Claims: a line if what a text says of a comparison holds, an error if it is contradicted."""
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from d2lhybrid.core.environment import ipython
 from d2lhybrid.core.errors import ClaimError
 from d2lhybrid.core.i18n import sentences
 from d2lhybrid.measuring.claim import Claim
@@ -90,15 +90,9 @@ def judge(c: C, claim: Claim, measure_on: MeasureOn[C] | None) -> Judgement[C]:
     return Judgement(claim, outcome, c)
 
 
-def in_ipython() -> bool:
-    """Does this run in IPython, as in a notebook, which has more ways to show than text?"""
-    ipython = sys.modules.get("IPython")
-    return bool(ipython and ipython.get_ipython() is not None)
-
-
 def _show(claim: Claim, line: str, kind: str, **more: bool) -> None:
     """Print it; in a notebook as an output of a separate type, which tests leave out."""
-    if not in_ipython():
+    if ipython() is None:
         print(line)
         return
     from IPython.display import publish_display_data

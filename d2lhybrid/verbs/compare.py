@@ -9,7 +9,7 @@ from typing import Any
 from d2lhybrid.backends.verb import verb
 from d2lhybrid.core.arguments import Call, unknown_label
 from d2lhybrid.core.errors import ArgumentError
-from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.i18n import gettext as _, sentences
 from d2lhybrid.core.usage import not_comparable
 from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.cold_start import TimerFunction
@@ -25,6 +25,9 @@ def _misused(given: Mapping[str, Any]) -> str:
     what, args = given["what"], given.get("args", ())
     if args and isinstance(what, str) and ":" in what:
         return _("The function in {file} returns its arguments as well.").format(file=what)
+    if isinstance(what, Variants) and not what and what.unavailable:
+        text = _("{label} was not run: {reason}.")
+        return sentences(*(text.format(label=k, reason=_(v)) for k, v in what.unavailable.items()))
     names_a_file = isinstance(what, SourceFile) or (isinstance(what, str) and not args)
     return "" if names_a_file else not_comparable(what)
 

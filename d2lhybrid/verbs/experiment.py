@@ -232,10 +232,11 @@ class Experiment:
         from d2lhybrid.core.compare_outputs import incomparable, require_same
 
         is_baseline = sampler.label == self.baseline
-        if sampler.random:  # a compiler draws other numbers, so equal losses prove nothing
+        random = sampler.random or self.rounds.samplers[self.baseline].random
+        if random:  # a compiler draws other numbers, so equal losses prove nothing
             if not is_baseline:
                 text = _("losses not compared, because of random layers: {layers}")
-                sampler.notes.append(text.format(layers=names(sampler.random)))
+                sampler.notes.append(text.format(layers=names(random)))
             return
         answer = copy_outputs(output)
         if left_out := ", ".join(incomparable(answer)):

@@ -1,5 +1,6 @@
 """The same comparison over a range of sizes: when does compiling stop mattering?"""
 
+import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
@@ -159,6 +160,7 @@ def sweep(
     ((1000, 100000), 'Python')
     """
     numbers = _numbers(sizes)
+    seed = secrets.randbits(32) if seed is None else seed  # one for all sizes, which the page names
     done: list[Comparison] = []
     try:
         for size in show_progress(numbers, N_("sizes"), progress):
