@@ -150,7 +150,7 @@ def test_rounds_end_at_the_limit_and_six_are_taken_if_they_fit_into_twice_of_it(
 ):
     monkeypatch.setattr(experiment, "is_clear", lambda _comparison: False)
     c = run(Machine(), {"a": 1.0, "b": 1.0}, time_limit=limit)
-    assert (c.stopped, c.rounds) == ("limit", count)
+    assert (c.stopped, c.rounds) == ("most" if count == 2000 else "limit", count)
     assert c.limit_needed == (needed and pytest.approx(needed))
 
 
