@@ -4,6 +4,7 @@ The field-by-field description is in ``docs/artifact-format.md``.
 """
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
@@ -25,8 +26,14 @@ Dtype = Literal[
 ]  # fmt: skip
 
 _PART = r"[\w+@=-]([\w .+@=-]*[\w+@=-])?"  # of a path; none begins or ends with a dot
-RelativePath = Annotated[str, Meta(pattern=rf"^{_PART}(/{_PART})*\Z")]
+_PATH = rf"^{_PART}(/{_PART})*\Z"
+RelativePath = Annotated[str, Meta(pattern=_PATH)]
 Size = Annotated[int, Meta(ge=0, lt=1 << 62)]
+
+
+def is_path(name: str) -> bool:
+    """Can a manifest hold the name of a file, which is inside the artifact's folder then?"""
+    return re.match(_PATH, name) is not None
 
 
 class _Plain(Struct, frozen=True, forbid_unknown_fields=True):

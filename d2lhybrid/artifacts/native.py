@@ -10,6 +10,7 @@ import numpy as np
 
 from d2lhybrid.artifacts import program
 from d2lhybrid.artifacts.examples import load_examples
+from d2lhybrid.artifacts.manifest import TensorSpec
 from d2lhybrid.artifacts.store import Stored, not_a_path, read
 from d2lhybrid.backends.formats import NativeProgram
 from d2lhybrid.backends.verb import verb
@@ -58,8 +59,8 @@ def run_native(
         UntrustedArtifactError, DamagedArtifactError: As in ``load``.
         MissingPackageError: The package whose library the program needs is not installed.
         ArgumentError: `path` is no path, or an option isn't what it should be.
-        UnwritableFolderError: `output_dir` holds other files, or the cache cannot be written to,
-            which ``$D2LHYBRID_CACHE`` names.
+        UnwritableFolderError: `output_dir` holds other files or cannot be written to, or the cache
+            cannot, which ``$D2LHYBRID_CACHE`` names.
 
     >>> from d2lhybrid import import_mxnet, save
     >>> mx = import_mxnet()
@@ -108,7 +109,7 @@ def _native_program(stored: Stored) -> NativeProgram:
         fields = {"format": manifest.format, "framework": stored.framework.display}
         raise errors.UnsupportedArtifactError(sentences(text, advice), **fields)
     for spec in (*manifest.inputs, *manifest.outputs):
-        if native.dtypes and spec.dtype not in native.dtypes:
+        if spec.dtype not in native.dtypes:
             text = _(
                 "Expected a model whose inputs and outputs are {dtypes}. Received: {spec}. Use "
                 "{load} instead."
@@ -128,12 +129,13 @@ def _inputs(stored: Stored, args: tuple[Any, ...], kwargs: Mapping[str, Any]) ->
     manifest = stored.manifest
     if not args and not kwargs:
         return load_examples(stored.root, 0, "input", manifest.inputs)
-    inputs = [_input(value) for value in manifest.flatten_call(args, kwargs)]
+    values = manifest.flatten_call(args, kwargs)
+    inputs = [_input(*each) for each in zip(values, manifest.inputs, strict=True)]
     manifest.require([(host_array.dtype, host_array.array.shape) for host_array in inputs])
     return inputs
 
 
-def _input(value: Any) -> HostArray:
+def _input(value: Any, spec: TensorSpec) -> HostArray:
     """What NumPy makes of an input; InputMismatchError if it cannot convert it."""
     try:
         array = np.asarray(value)
@@ -142,8 +144,8 @@ def _input(value: Any) -> HostArray:
         kind = f"{type(value).__module__}.{type(value).__name__}"
         reason = errors.brief(error).rstrip(".")
         raise errors.InputMismatchError(text, kind=kind, error=reason) from error
-    # No model takes uint16, so these are the bits of bfloat16.
-    return HostArray.of(array, "bfloat16" if array.dtype == np.uint16 else None)
+    are_bits = spec.dtype == "bfloat16" and array.dtype == np.uint16
+    return HostArray.of(array, "bfloat16" if are_bits else None)
 
 
 def _write_inputs(names: Sequence[str], inputs: Sequence[HostArray], folder: Path) -> list[str]:

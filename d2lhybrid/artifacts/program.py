@@ -10,18 +10,18 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from platformdirs import user_cache_path
 
-from d2lhybrid.artifacts.permissions import explain_unwritable
 from d2lhybrid.backends.environment import environment
 from d2lhybrid.backends.formats import NativeProgram
 from d2lhybrid.core import errors
 from d2lhybrid.core.i18n import general, gettext as _, noop as N_
+from d2lhybrid.core.permissions import explain_unwritable
 from d2lhybrid.core.progress import show_status
 from d2lhybrid.core.subprocesses import run, status
 from d2lhybrid.core.toolchain import find_compiler
@@ -67,11 +67,14 @@ def build(native: NativeProgram) -> Path:
     cached = cache() / "native" / key
     if cached.exists():
         return cached
-    cached.parent.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=cached.parent, ignore_cleanup_errors=True) as working:
-        for source in sources:
-            shutil.copy(source, working)
-        _write_script(Path(working, "build.sh"), line)
+    with ExitStack() as stack:
+        with explain_unwritable(cached.parent, "D2LHYBRID_CACHE"):
+            cached.parent.mkdir(exist_ok=True)
+            temporary = tempfile.TemporaryDirectory(dir=cached.parent, ignore_cleanup_errors=True)
+            working = stack.enter_context(temporary)
+            for source in sources:
+                shutil.copy(source, working)
+            _write_script(Path(working, "build.sh"), line)
         with show_status(N_("compiling {file}"), file=native.source):
             execute(line, _("Could not compile the program"), BUILD_SECONDS, Path(working))
         with suppress(OSError):  # another process may have made it meanwhile
@@ -112,17 +115,19 @@ def keep(folder: Path, built: Path, arguments: list[str], data: Path) -> None:
         arguments: What it is run with.
         data: The folder of the inputs.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    with explain_unwritable(folder, "output_dir"):
+        folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()) and not (folder / PROGRAM).exists():
         text = _(
             "Expected an empty folder, or one of an earlier run, as {option}. Received: {path!r}, "
             "which holds other files. Choose another one."
         )
         raise errors.UnwritableFolderError(text, option="output_dir", path=str(folder))
-    for source in (built, data):
-        shutil.copytree(source, folder, dirs_exist_ok=True)
     relative = [argument.replace(str(data), ".") for argument in arguments]
-    _write_script(folder / "run.sh", [f"./{PROGRAM}", *relative])
+    with explain_unwritable(folder, "output_dir"):
+        for source in (built, data):
+            shutil.copytree(source, folder, dirs_exist_ok=True)
+        _write_script(folder / "run.sh", [f"./{PROGRAM}", *relative])
 
 
 def _write_script(path: Path, words: list[str]) -> None:

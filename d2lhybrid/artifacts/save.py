@@ -3,6 +3,7 @@
 import datetime
 import os
 import platform
+import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
@@ -12,8 +13,8 @@ from typing import Any, get_args
 from d2lhybrid.artifacts.examples import RecordedCall, record, tensor_specs, write_examples
 from d2lhybrid.artifacts.formats import format_of
 from d2lhybrid.artifacts.inspect import Inspection, inspect
-from d2lhybrid.artifacts.integrity import file_entries
-from d2lhybrid.artifacts.manifest import MANIFEST, VERSION, Dtype, Manifest
+from d2lhybrid.artifacts.integrity import MAX_TOTAL_BYTES, file_entries, files_in
+from d2lhybrid.artifacts.manifest import MANIFEST, VERSION, Dtype, FileEntry, Manifest, is_path
 from d2lhybrid.artifacts.proof import verify_in_subprocess
 from d2lhybrid.artifacts.store import read, replacing
 from d2lhybrid.artifacts.trusted import add_trusted
@@ -25,7 +26,7 @@ from d2lhybrid.backends.owners import framework_of
 from d2lhybrid.backends.verb import verb
 from d2lhybrid.core.arguments import Call, name_of
 from d2lhybrid.core.errors import D2LHybridError, SaveError, brief
-from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.i18n import count, gettext as _
 from d2lhybrid.core.progress import status_line
 from d2lhybrid.core.usage import not_a_model
 
@@ -130,7 +131,7 @@ def save(
             fixed=example.fixed_because,
             in_spec=example.in_spec,
             out_spec=example.out_spec,
-            files=file_entries(folder),
+            files=_files(folder),
             examples=len(calls),
             options=options,
             created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -178,7 +179,31 @@ def _write(
             fields = {"framework": framework.display, "format": chosen.name, "reason": reason}
             raise SaveError(text, **fields) from error
         example.specialize(reason)
+        shutil.rmtree(folder)  # what it wrote before it failed
+        folder.mkdir()
     return _write(framework, chosen, example, folder)
+
+
+def _files(folder: Path) -> tuple[FileEntry, ...]:
+    """What the manifest says of the files.
+
+    Raises:
+        SaveError: A manifest cannot hold a name, or they are larger than an artifact may be.
+    """
+    sizes = {name: status.st_size for name, status in files_in(folder)}
+    for name in sizes:
+        if not is_path(name):
+            text = _(
+                "Expected files whose names consist of letters, digits, inner spaces and "
+                "{characters}. Received: {name!r}, which the model brings along. Rename it, and "
+                "build the model again."
+            )
+            raise SaveError(text, characters="_ . - + @ =", name=name)
+    total = sum(sizes.values())
+    if total > MAX_TOTAL_BYTES:
+        text = _("Expected files of {most} bytes at most. Received: {size}. Save a smaller model.")
+        raise SaveError(text, most=count(MAX_TOTAL_BYTES), size=count(total))
+    return file_entries(folder)
 
 
 def _versions(framework: Framework, chosen: Format) -> dict[str, str]:

@@ -19,13 +19,13 @@ from typing import Any
 from d2lhybrid.artifacts.formats import format_of
 from d2lhybrid.artifacts.integrity import files_in, find_problems
 from d2lhybrid.artifacts.manifest import MANIFEST, MAX_BYTES, Manifest, parse
-from d2lhybrid.artifacts.permissions import explain_unwritable
 from d2lhybrid.artifacts.trusted import is_trusted
 from d2lhybrid.backends import get
 from d2lhybrid.backends.base import Framework
 from d2lhybrid.backends.formats import Format
 from d2lhybrid.core import errors
 from d2lhybrid.core.i18n import gettext as _, listed, sentences
+from d2lhybrid.core.permissions import explain_unwritable
 from d2lhybrid.core.reader import typed
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from platformdirs import user_data_path
 
-from d2lhybrid.artifacts.permissions import explain_unwritable
+from d2lhybrid.core.permissions import explain_unwritable
 
 
 def is_trusted(digest: str) -> bool:

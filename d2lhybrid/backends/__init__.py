@@ -1,8 +1,10 @@
 """The frameworks: all that are known, one by its name, and those that this process has imported.
 
 Each has a folder here, called as Python imports the framework, whose ``__init__`` makes one
-``base.Framework``, ``FRAMEWORK``, without importing it. Nothing outside that folder names the
-framework. Whose an object is stands in ``owners``. The idea of looking in ``sys.modules`` is that
+``base.Framework``, ``FRAMEWORK``, without importing it. Outside that folder nothing imports the
+framework; what is known of one there is that Keras belongs to the framework that it computes with
+(``base``), and that a block of MXNet's gets a module as its first argument (``written``). Whose an
+object is stands in ``owners``. The idea of looking in ``sys.modules`` is that
 of einops, and that a backend is modules of the same names that of Keras.
 """
 
@@ -10,8 +12,6 @@ from __future__ import annotations
 
 import pkgutil
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -31,26 +31,6 @@ _records: dict[str, Framework] = {
 def known() -> tuple[Framework, ...]:
     """Every framework, imported or not, in the order in which readers see them."""
     return tuple(_records.values())
-
-
-@contextmanager
-def registered(framework: Framework) -> Iterator[Framework]:
-    """Make a framework known, in the block, whose folder is elsewhere.
-
-    Its objects are then recognized wherever those of the other frameworks are, once the module
-    that its `name` says is imported.
-
-    >>> with registered(Framework("tiny", "Tiny Framework", folder="tiny")) as tiny:
-    ...     get("tiny") is tiny
-    True
-    >>> tiny in known()
-    False
-    """
-    _records[framework.name] = framework
-    try:
-        yield framework
-    finally:
-        del _records[framework.name]
 
 
 def get(name: str) -> Framework:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # so that waiting for a device imports nothing that only othe
     from d2lhybrid.backends import protocol
     from d2lhybrid.backends.formats import Format, FormatsModule
 
-# Of a framework of which nobody knows better.
+# What is taken of a framework for which its folder gives nothing else.
 BUSY_BOUND = 9.5
 INFERENCE = "net.eval()"
 

@@ -18,7 +18,7 @@ def in_training_mode(model: Any, layers: Iterable[Any], code: str) -> list[str]:
 
 
 def called_for_training(model: Any, layers: Iterable[Any], code: str) -> list[str]:
-    """The same if the argument `code` of the call says so."""
+    """A warning if a call has layers that act as in training, because of its argument `code`."""
     text = _(
         "{model} is called with {code}, which matters for {layers}. To measure inference, leave it "
         "out."

@@ -141,7 +141,7 @@ class ExampleCall:
         if self.dims_are_required:
             raise SaveError(_("The model does not let these axes vary: {reason}."), reason=reason)
         self.dynamic_dims, self.larger_inputs = [{} for _input in self.inputs], []
-        self.fixed_because = "".join(filter(str.isprintable, reason))
+        self.fixed_because = "".join(filter(str.isprintable, " ".join(reason.split())))
 
     def _batch_dims(self, shapes: Sequence[tuple[int, ...]]) -> list[dict[int, str]]:
         """The first axis of the first input, and of each other one that is as long there.
@@ -174,6 +174,12 @@ class ExampleCall:
             for name, dims in dynamic.items()
         )
         if not are_fine:
+            if not self.input_names:
+                text = _(
+                    "Expected no {option}, because there is no tensor among the inputs. Received: "
+                    "{received!r}."
+                )
+                raise ArgumentError(text.format(option="dynamic", received=dynamic))
             text = _(
                 "Expected axes of the inputs ({names}) as dynamic, such as {example}. "
                 "Received: {received!r}."

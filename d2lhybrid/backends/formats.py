@@ -19,6 +19,13 @@ Options = Mapping[str, Any]
 HostArrays = Sequence[HostArray]
 
 
+# What every program of ours knows, but that of MXNet.
+_NATIVE_DTYPES = (
+    *("float32", "float64", "float16", "bfloat16"),
+    *("int64", "int32", "int16", "int8", "uint8", "bool"),
+)
+
+
 @dataclass(frozen=True)
 class NativeProgram:
     """A program in ``d2lhybrid/native`` that runs a format without Python.
@@ -29,14 +36,14 @@ class NativeProgram:
         flags: For the compiler; ``{0}`` is the package's folder, ``{1}`` the first file there
             that `library` is a pattern of.
         model: What it takes for the model, in the artifact's folder.
-        dtypes: Those that it can hand out, where that is not all.
+        dtypes: Those of the tensors that it takes and hands out.
     """
 
     source: str
     package: str
     flags: str
     model: str
-    dtypes: tuple[str, ...] = ()
+    dtypes: tuple[str, ...] = _NATIVE_DTYPES
     library: str = "*"
 
 

@@ -5,7 +5,7 @@ from time import perf_counter
 
 from d2lhybrid.core.arguments import Function
 
-# In so many calls, and in so many seconds if these are over first, a time is measured.
+# How many calls are timed at most, and the seconds after which no further call begins.
 CALLS, SECONDS = 20, 0.15
 
 

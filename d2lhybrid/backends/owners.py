@@ -12,7 +12,7 @@ from d2lhybrid.core.pytree import leaves
 
 
 def framework_of(*things: Any) -> Framework:
-    """The framework that the first of `things` belongs to which belongs to any.
+    """The framework of the first of `things` that belongs to a framework.
 
     A thing is a model, a tensor, a method of a model, or a structure (lists, dictionaries, ...) of
     them. Keras objects belong to the framework that Keras computes with.

@@ -23,9 +23,9 @@ _CONTAINERS = (OrderedDict, dict, list, tuple, set, deque)
 def preserved(*things: Any) -> Iterator[None]:
     """A block that leaves models among `things`, and random numbers, as they were.
 
-    Of a model that is what running it changes, such as running means and attributes. A training
-    step, or a function that closes over a model, is no model: what it changes stays changed. So do
-    the weights that a layer creates at its first call.
+    A model gets back what running it changes, such as running means and attributes; it keeps the
+    weights that a layer creates at its first call. A training step, or a function that closes over
+    a model, is no model: what it changes stays changed.
     """
     with _random_numbers(), ExitStack() as after:  # first, for an import may draw some
         models = _models_in(things)

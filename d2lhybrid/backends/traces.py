@@ -26,12 +26,12 @@ def leaving_attributes(run: Callable[..., Any], model: Any) -> Callable[..., Any
 
 
 class kept_attributes(AbstractContextManager[None]):
-    """Put back, after the block, the attributes of models and of what they are made of."""
+    """Put back, after the block, the attributes of a model and of what it is made of."""
 
     # A class, whose blocks AutoGraph leaves alone; it would rewrite a generator.
 
-    def __init__(self, *models: Any) -> None:
-        self._models = [each for model in models for each in _owners(model)]
+    def __init__(self, model: Any) -> None:
+        self._models = _owners(model)
         self._blocks: list[Attributes] = []
 
     def __enter__(self) -> None:

@@ -6,7 +6,9 @@ import shutil
 import tempfile
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -59,6 +61,24 @@ class SelfTimed(ABC):
         """The seconds of so many calls with the latest arguments."""
 
 
+_aside = ContextVar("aside", default=False)
+
+
+@contextmanager
+def aside() -> Iterator[None]:
+    """What runs in this block is no part of the call in which it runs, such as building."""
+    before = _aside.set(True)
+    try:
+        yield
+    finally:
+        _aside.reset(before)
+
+
+def is_aside() -> bool:
+    """Does this run in a block of ``aside``?"""
+    return _aside.get()
+
+
 class DeferredBuild:
     """A callable that is built at its first call, so that building is part of its cold start.
 
@@ -82,7 +102,8 @@ class DeferredBuild:
         self.shared: Path | None = None
         self._product: Any = None
         self.built: Function | None = None
-        self.compiler_note: Callable[[], str] = str  # what there is to say of it after a call
+        # What there is to say of it after a call.
+        self.compiler_note: Callable[[], str] = lambda: ""
 
     def anew(self) -> "DeferredBuild":
         """The same, not yet built."""
@@ -92,7 +113,7 @@ class DeferredBuild:
 
     def build(self) -> None:
         """Build it, unless that is done, here or by an earlier process."""
-        with silent():
+        with silent(), aside():
             if self._product is None and self.shared:
                 self._product = Folder.kept(self.shared)
             if self._product is None:
@@ -220,7 +241,10 @@ class TrainingStep:
 
     def __call__(self) -> Any:
         if self._first is None:
-            self._first = self._stack([self._step() for _turn in range(FIRST_STEPS)])
+            losses = [self._step()]
+            with aside():
+                losses += [self._step() for _turn in range(FIRST_STEPS - 1)]
+                self._first = self._stack(losses)
         else:
             self._step()
         return self._first

@@ -100,11 +100,15 @@ class Explanation:
         The first call makes them from what was recorded; the model's Python code doesn't run again.
 
         Raises:
-            ArgumentError: d2lhybrid has no graphs of this framework.
+            ArgumentError: not all graphs of the call were recorded, as that of a block of Gluon's
+                that was compiled before.
         """
         if self.graph_count and self.recording is None:
-            text = _("Expected a framework that {what} supports. Received: {framework}.")
-            raise ArgumentError(text.format(what="graph", framework=self.framework))
+            text = _(
+                "Expected a call whose graphs were all recorded. Received: one of {model} "
+                "({framework}), of which some weren't."
+            )
+            raise ArgumentError(text.format(model=self.model, framework=self.framework))
         return self.recording.graphs() if self.recording else ()
 
     @cached_property

@@ -7,7 +7,7 @@ from html import escape
 
 from d2lhybrid.core.i18n import gettext as _, pad, width
 from d2lhybrid.graphs.fates import FATES, FREE, REWRITTEN
-from d2lhybrid.graphs.picture import LARGEST, fate_text, svg
+from d2lhybrid.graphs.picture import LARGEST, svg
 from d2lhybrid.graphs.stages import Stage
 
 
@@ -99,7 +99,7 @@ class Graph:
             for node in stage.operations:
                 kinds = [part.kind for part in node.parts]
                 computes = ", ".join(kinds) if len(kinds) > 1 else node.operation
-                fate = pad(fate_text(node), fate_width)
+                fate = pad(_(node.fate), fate_width)
                 lines.append(f"    {fate} {node.name} = {computes}({', '.join(node.inputs)})")
         return "\n".join(lines)
 

@@ -54,11 +54,6 @@ def svg(stages: Sequence[Stage], headline: str, description: str, *, alone: bool
 # What a box shows of a node
 
 
-def fate_text(node: Node) -> str:
-    """What became of an operation, in the reader's language; empty where that isn't known."""
-    return _(node.fate) if node.fate else ""  # gettext answers "" with the head of its catalog
-
-
 def _lines(node: Node) -> tuple[str, ...]:
     """Of a fused step its parts, of any other the operation; of an input or constant its name."""
     if not node.operation:
@@ -91,7 +86,7 @@ class _Spot:
     @classmethod
     def of(cls, node: Node) -> Self:
         """As large as what the box shows."""
-        lines, caption = _lines(node), fate_text(node)
+        lines, caption = _lines(node), _(node.fate)
         widest = max(map(width, (*lines, caption)))
         height = len(lines) * _LINE_HEIGHT + bool(caption) * _CAPTION_HEIGHT + 8
         return cls(node, widest * _LETTER_WIDTH + 16, height)
@@ -137,7 +132,7 @@ def _arrow(path: Sequence[_Spot]) -> str:
 
 
 def _box(spot: _Spot, node: Node) -> str:
-    caption, fill = fate_text(node), _FILLS.get(node.fate, "")
+    caption, fill = _(node.fate), _FILLS.get(node.fate, "")
     dashes = ' stroke-dasharray="4 3"' if node.fate == DROPPED else ""
     left, top = spot.x - spot.width / 2, spot.y - spot.height / 2
     texts = [

@@ -95,11 +95,15 @@ def ask(
 def _in_order(subjects: list[Subject]) -> Iterator[tuple[Subject, Question]]:
     """Whether compiled code runs, of all rows, before what takes long is asked of any.
 
-    Without the answer, the rest could be taken for something else.
+    Without the answer, the rest could be taken for something else: where there was no time for it,
+    the rest isn't asked.
     """
-    for questions in (WHETHER_IT_RUNS, WHAT_A_CALL_COSTS):
-        for subject in subjects:
-            for question in questions:
+    for subject in subjects:
+        for question in WHETHER_IT_RUNS:
+            yield subject, question
+    for subject in subjects:
+        if not subject.facts.is_cut_short:
+            for question in WHAT_A_CALL_COSTS:
                 yield subject, question
 
 
@@ -255,16 +259,22 @@ def _making_graphs(subject: Subject) -> float:
     return recording.seconds if recording else 0.0
 
 
-def _a_call(subject: Subject) -> float:
-    return subject.row.latency.seconds
+def _two_calls(subject: Subject) -> float:
+    """The second is watched, as the first may compile what watching needs."""
+    return 2 * subject.row.latency.seconds
+
+
+def _three_calls(subject: Subject) -> float:
+    """One that finds the program, and two that are timed: of the whole, and of the program."""
+    return 3 * subject.row.latency.seconds
 
 
 WHETHER_IT_RUNS = (
-    Question(_may_run, _watch, _a_call),
+    Question(_may_run, _watch, _two_calls),
     Question(_is_without_a_reason, _why_not),
 )
 WHAT_A_CALL_COSTS = (
     Question(_starts_eager_code, _eager),  # which takes least
-    Question(_is_entered_once, _before, _a_call),
+    Question(_is_entered_once, _before, _three_calls),
     Question(_runs_what_was_recorded, _program, _making_graphs),
 )

@@ -181,8 +181,8 @@ class Reason:
 
     `cause` is the first of these that holds, or "unknown":
 
-    1. "not_compiled": no compiled code ran in a call that was watched, and it isn't faster. Its
-       sentence says why: never reached, skipped, past the limit, switched off.
+    1. "not_compiled": no compiled code ran in a call that was watched; it isn't faster, and isn't
+       the baseline. Its sentence says why: never reached, skipped, past the limit, switched off.
     2. "graph_break": Python runs a step in the reader's own code, between two graphs or called from
        one, and it isn't faster. In the framework's own code this is a fact, and never a cause.
     3. "recompiled": three programs or more after the first call, in a twentieth of the calls; or

@@ -15,7 +15,13 @@ from flax import nnx
 
 from d2lhybrid import call, import_mxnet, inspect, load, run_native, save, verify
 from d2lhybrid.core.host_array import HostArray
-from d2lhybrid.errors import ArtifactLoadError, CallFailedError, InputMismatchError
+from d2lhybrid.errors import (
+    ArtifactLoadError,
+    CallFailedError,
+    InputMismatchError,
+    SaveError,
+    UnsupportedArtifactError,
+)
 
 mx = import_mxnet()
 from d2lhybrid.backends.mxnet.device import semantics  # noqa: E402
@@ -162,3 +168,21 @@ def test_keywords_of_mxnet_are_put_into_position(hybridized, tmp_path):
             assert loaded(*args, **given).asnumpy().tolist() == [[wanted] * 3] * 2
         with pytest.raises(InputMismatchError, match="Expected the arguments"):
             loaded(*args, **{**kwargs, "scale": a})
+
+
+@pytest.mark.usefixtures("unproved")
+def test_a_dtype_that_no_program_of_ours_knows(tmp_path):
+    """Only where a model takes bfloat16, uint16 stands for its bits."""
+    save(tf.function(lambda x: x), tmp_path / "a", tf.constant([1, 2], tf.uint16))
+    for given in ((), (np.array([1, 2], "uint16"),)):
+        with pytest.raises(UnsupportedArtifactError, match=r"bool\. Received: x: uint16 \(any\)"):
+            run_native(tmp_path / "a", *given)
+
+
+@pytest.mark.usefixtures("unproved")
+def test_a_file_of_the_model_whose_name_no_manifest_holds(tmp_path):
+    (tmp_path / "vocab (1).txt").write_text("a\nb\n")
+    lookup = tf.keras.layers.StringLookup(vocabulary=str(tmp_path / "vocab (1).txt"))
+    with pytest.raises(SaveError, match=r"Received: '.*/vocab \(1\)\.txt'.* Rename it"):
+        save(lookup, tmp_path / "a", tf.constant(["a", "b"]))
+    assert not (tmp_path / "a").exists()

@@ -191,6 +191,23 @@ def test_what_hinders_compiling_a_model_is_not_said_of_its_file(copied, tmp_path
         run_native(path)
 
 
+@pytest.mark.parametrize("folder", ["native", "compiled"])
+def test_a_part_of_the_cache_that_cannot_be_written_to(copied, tmp_path, monkeypatch, folder):
+    path = copied("torch", "torch.export" if folder == "compiled" else "aotinductor")
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / folder).write_text("no folder")
+    monkeypatch.setenv("D2LHYBRID_CACHE", str(tmp_path / "cache"))
+    with pytest.raises(errors.UnwritableFolderError, match="Set D2LHYBRID_CACHE"):
+        run_native(path)
+
+
+def test_an_output_folder_that_cannot_be_made(path, tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    for taken in (tmp_path / "file", tmp_path / "file" / "inside"):
+        with pytest.raises(errors.UnwritableFolderError, match="Set output_dir"):
+            run_native(path, output_dir=taken)
+
+
 def test_a_model_to_compile_without_its_framework(tmp_path, monkeypatch):
     path = make(tmp_path / "a", {"model.pt2": b"program"}, format="torch.export")
     monkeypatch.setitem(sys.modules, "torch", None)

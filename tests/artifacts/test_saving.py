@@ -245,6 +245,37 @@ def test_bad_arguments(tmp_path):
         save(lambda x, more: x, tmp_path / "a", torch.ones(2), {1, 2})
 
 
+def test_without_a_tensor_no_axis_can_vary(tmp_path):
+    class Repeated(nn.Module):
+        def forward(self, n):
+            return torch.ones(3) * n
+
+    with pytest.raises(ArgumentError, match="Expected no dynamic, because there is no tensor"):
+        save(Repeated(), tmp_path / "a", 2, dynamic={"n": {0: "batch"}})
+
+
+def test_more_bytes_than_an_artifact_may_have(tmp_path, monkeypatch):
+    monkeypatch.setattr(saving, "MAX_TOTAL_BYTES", 1000)
+    with pytest.raises(SaveError, match=r"1,000 bytes at most\. Received: \d,\d+\. Save a smaller"):
+        save(nn.Linear(3, 2), tmp_path / "a", torch.ones(1, 3))
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_a_first_try_has_written_is_not_saved(tmp_path, monkeypatch):
+    write = formats.Exported.write
+
+    def first_in_vain(chosen, example, folder):
+        if example.larger_inputs:
+            (folder / "half").write_bytes(b"written")
+            raise SaveError("a dimension\nis fixed")
+        return write(chosen, example, folder)
+
+    monkeypatch.setattr(formats.Exported, "write", first_in_vain)
+    made = save(nn.Linear(3, 2), tmp_path / "a", torch.ones(2, 3))
+    assert "half" not in {file.path for file in made.manifest.files}
+    assert "a dimension is fixed" in made.manifest.fixed
+
+
 def test_a_misspelt_option_is_an_error_that_names_the_option(tmp_path):
     for misspelt, option in (("formt", "format"), ("dynamics", "dynamic")):
         with pytest.raises(ArgumentError, match=f"Write {option} instead of"):

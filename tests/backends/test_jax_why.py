@@ -9,6 +9,7 @@ from time import sleep
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 from flax import nnx
 from processes import python
@@ -305,6 +306,20 @@ def test_what_runs_beside_compiled_code_is_said():
         assert explanation.graph_count == 1
         (found,) = explanation.fallbacks
         assert "Only parts" in found.reason
+
+
+def test_of_a_step_of_training_what_runs_beside_compiled_code_is_said():
+    """Building copies weights and two more steps are made to be compared: neither is the step."""
+    net, y = nnx.Linear(8, 2, rngs=nnx.Rngs(0)), jnp.zeros((4, 2))
+    optimizer = nnx.Optimizer(net, optax.sgd(0.1), wrt=nnx.Param)
+    found = {}
+    for name in ("eager", "nnx.jit", "jit", "jit donated"):
+        loss = jax.jit(lambda output, target: (output - target) ** 2)
+        ways = JAX.training.training(net, loss, optimizer, (X,), {}, y)
+        found[name] = [one.reason for one in first_call(ways[name].run).fallbacks]
+    (only,) = found.pop("eager")
+    assert "Only parts" in only
+    assert not any(found.values())
 
 
 def test_a_callback_is_code_in_python():

@@ -50,3 +50,13 @@ def test_nothing_raises_without_what_is_dispensable_in_jax(monkeypatch):
             assert len(graph(function, x).fates) >= 2, gone
             assert explain(lambda x: x * numpy.asarray(x), x).unsupported, gone
     assert len(asked) > 4
+
+
+def test_why_nothing_was_compiled_is_said_without_pytorchs_records(monkeypatch):
+    torch = import_module("torch")
+    utils = import_module("torch._dynamo.utils")
+    monkeypatch.setattr(utils, "get_compilation_metrics", list)
+    monkeypatch.delattr(utils, "_compilation_metrics")
+    explanation = explain(lambda x: 1, torch.ones(2))
+    assert explanation.graph_count == 0
+    assert "no _compilation_metrics, so this report is incomplete" in " ".join(explanation.notes)

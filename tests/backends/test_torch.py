@@ -12,7 +12,7 @@ from models import torch_model
 from processes import python
 
 from d2lhybrid import call, compare, explain, graph, synchronize, variants
-from d2lhybrid.backends import known
+from d2lhybrid.backends import get, known
 from d2lhybrid.backends.outputs import copy_outputs
 from d2lhybrid.backends.torch import dynamo, export as programs
 from d2lhybrid.core import toolchain
@@ -495,3 +495,20 @@ def test_a_timer_does_not_import_torchdynamo():
         "torch.compile(torch.sin); print(before, imported())"
     )
     assert python("-c", code).stdout.splitlines()[-1] == "False True"
+
+
+@pytest.mark.parametrize("method", [False, True], ids=["module", "method"])
+def test_inference_is_that_of_the_module_also_for_its_method(method):
+    net, x = torch.nn.BatchNorm1d(8), torch.arange(16.0).reshape(2, 8)
+    found = get("torch").models.infer(net.forward if method else net, (x,), {})
+    assert torch.equal(found, torch.nn.functional.batch_norm(x, net.running_mean, net.running_var))
+    assert net.training
+
+
+@pytest.mark.parametrize("place", ["layer", "chain"])
+@pytest.mark.parametrize("kind", ["register_forward_hook", "register_forward_pre_hook"])
+def test_a_chain_with_hooks_is_written_as_no_function(place, kind):
+    net = torch.nn.Sequential(torch.nn.Linear(8, 2)).eval()
+    getattr(net[0] if place == "layer" else net, kind)(lambda module, *given: given[-1])
+    v = variants(net, X, all=True, with_references=True)
+    assert {"C", "NumPy", "torch functions", "torch.compile function"} <= set(v.unavailable)

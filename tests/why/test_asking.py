@@ -248,12 +248,20 @@ def test_questions_end_with_their_time_and_the_line_says_so(xyz):
 
 
 def test_a_call_that_takes_longer_than_the_time_is_not_made(xyz):
-    c = compared(xyz, {"eager": function(xyz, 1e-4), "jit": compiled(xyz, 1.5)})
+    """Watching takes two calls; without its answer, nothing else is asked of the row."""
+    c = compared(xyz, {"eager": function(xyz, 1e-4), "jit": compiled(xyz, 0.6)})
     facts = c.facts["jit"]
     assert not xyz.asked
     assert (facts.runs_compiled, facts.again, facts.before_seconds) == (None, None, None)
-    assert facts.program.recorded == 4  # which is read from what the first call has recorded
+    assert (facts.program, facts.eager_operations) == (None, None)
     assert facts.is_cut_short
+
+
+def test_what_comes_before_compiled_code_takes_three_calls(xyz):
+    facts = compared(xyz, {"eager": function(xyz, 1e-4), "jit": compiled(xyz, 0.4)}).facts["jit"]
+    assert xyz.asked == ["watched"]
+    assert (facts.runs_compiled, facts.before_seconds, facts.is_cut_short) == (True, None, True)
+    assert facts.program.recorded == 4  # which is read from what the first call has recorded
 
 
 def test_graphs_that_take_longer_than_the_time_are_not_made(xyz):

@@ -10,7 +10,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from types import FrameType
 from typing import Any
 
 import jax
@@ -117,15 +116,12 @@ def programs_heard(note: Callable[[Any, Any, Any], None]) -> Iterator[None]:
 
 
 @contextmanager
-def watched(
-    compile: Callable[[Any, Any], None],
-    run: Callable[[Any, Any, FrameType], None] = lambda *_about: None,
-) -> Iterator[None]:
+def watched(compile: Callable[[Any, Any], None], run: Callable[[Any, Any], None]) -> Iterator[None]:
     """Inside, hear of each program that this thread makes or runs, one of eager code included.
 
     `compile` gets the jaxpr of a new program and what JAX compiles for it. `run` gets the function
-    that was compiled, its jaxpr, each None if JAX doesn't tell, and the frame of Python that has
-    called it. Neither is called if JAX doesn't tell.
+    that was compiled and its jaxpr, each None if JAX doesn't tell. Neither is called if JAX doesn't
+    tell.
     """
     hook = getattr(api, "_post_hook_state", None)  # which JAX calls after a program that it knows
     lower = getattr(pxla, "lower_sharding_computation", None)
@@ -138,11 +134,11 @@ def watched(
         caller = sys._getframe(1)
         is_derived = caller.f_code.co_name == "_pjit_call_impl"  # as by jax.grad
         jaxpr = caller.f_locals["jaxpr"] if is_derived else None
-        run(getattr(program, "_fun", None), jaxpr, caller)
+        run(compiled_function(program), jaxpr)
 
     def before_miss(params: Any, _flat: Any, function: Any, *_given: Any) -> None:
         if not is_tracing():
-            run(function, params.params["jaxpr"], sys._getframe(2))  # behind that of ``hooked``
+            run(function, params.params["jaxpr"])
 
     def after_lowering(jaxpr: Any, *given: Any, **named: Any) -> Any:
         computation = lower(jaxpr, *given, **named)
@@ -158,6 +154,11 @@ def watched(
     finally:
         pxla.lower_sharding_computation = lower
         hook.set_local(before)
+
+
+def compiled_function(program: Any) -> Any:
+    """The function that was compiled to this program; None if JAX doesn't tell."""
+    return getattr(program, "_fun", None)
 
 
 def is_compiled_by_jax(function: Any) -> bool:

@@ -120,7 +120,7 @@ def _chain_parts(net: Any) -> Iterator[Layer | str | None]:
         bias = np.zeros(weight.shape[1:], np.float32) if net.bias is None else net.bias[...]
         in_float32 = weight.dtype == np.float32 and net.dtype in (None, np.float32)
         yield Layer(weight, np.array(bias)) if in_float32 else None
-    elif nnx is not None and isinstance(net, nnx.Dropout):  # which does nothing in inference
+    elif nnx is not None and isinstance(net, nnx.Dropout) and net.deterministic:
         yield ""
     else:  # compared one by one, because a model need not be hashable
         yield next((name for function, name in _KNOWN.items() if function is net), None)

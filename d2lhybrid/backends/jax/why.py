@@ -1,6 +1,5 @@
 """Why a JAX call takes as long as it does: what it compiled, what it runs, and why again."""
 
-import os
 import re
 import textwrap
 import traceback
@@ -8,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from time import perf_counter
-from types import FrameType
 from typing import Any
 
 import jax
@@ -20,6 +18,7 @@ from d2lhybrid.backends.jax.explain import VERSION, calls_into_python, made
 from d2lhybrid.backends.jax.modules import callables_in, compiled_in, is_jit
 from d2lhybrid.backends.jax.stages import LAYOUT
 from d2lhybrid.backends.overhead import least
+from d2lhybrid.backends.variant import is_aside
 from d2lhybrid.core.arguments import Function, name_of
 from d2lhybrid.core.i18n import gettext as _, names
 from d2lhybrid.core.user_code import last_user_frame
@@ -31,7 +30,6 @@ _LONGEST_REASON = 300  # letters: a static argument may be a model, whose text i
 _DETAILS = r" id=\d+", r" defined at .*?:\d+$", r"<class '[^']*'> with pytree metadata "
 # What eager code may get without starting an operation: another view, or another type of keys.
 _FREE = LAYOUT | {"random_wrap", "random_unwrap"}
-_OURS = os.path.dirname(__file__) + os.sep
 
 
 def is_compiled(function: Function) -> bool:
@@ -79,13 +77,13 @@ class _Watch:
     def __init__(self) -> None:
         self.ran: list[bool] = []  # for each program, whether it is the user's
         self.compiled: list[tuple[Any, Any]] = []  # jaxprs, and what JAX compiles for them
-        self.started = 0  # how many programs were run, but for those that we run for the user
+        self.started = 0  # how many programs the call itself has run
         self._running: Any = None  # the jaxpr of the last program, where it is known
 
-    def run(self, function: Any, jaxpr: Any, caller: FrameType) -> None:
+    def run(self, function: Any, jaxpr: Any) -> None:
         """Note a program that is run."""
         self.ran.append(_is_of_user(function, jaxpr))
-        self.started += not _is_started_by_us(caller)
+        self.started += not is_aside()
         self._running = jaxpr
 
     def compile(self, jaxpr: Any, computation: Any) -> None:
@@ -208,12 +206,6 @@ def _is_of_user(function: Any, jaxpr: Any) -> bool:
     return not private.is_compiled_by_jax(function)
 
 
-def _is_started_by_us(caller: FrameType) -> bool:
-    """Do we run it, as the copies of a model's weights when a way to train it is built?"""
-    frames = (frame for frame, _line in traceback.walk_stack(caller))
-    return any(frame.f_code.co_filename.startswith(_OURS) for frame in frames)
-
-
 # What a call costs before and without compiled code
 
 
@@ -226,7 +218,7 @@ def seconds_before(run: Function) -> float | None:
     called: list[tuple[float, Any]] = []  # when a program was started, and how to call it
 
     def note(program: Any, args: Any, kwargs: Any) -> None:
-        if not private.is_compiled_by_jax(getattr(program, "_fun", None)):
+        if not private.is_compiled_by_jax(private.compiled_function(program)):
             called.append((perf_counter(), partial(program, *args, **kwargs)))
 
     def seconds_until(function: Function) -> float:

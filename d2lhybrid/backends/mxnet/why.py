@@ -166,7 +166,7 @@ def eager_operation() -> Callable[[], Any]:
 
 
 def seconds_before(run: Function) -> float | None:
-    """Seconds from the beginning of a call to that of its first graph, as a median."""
+    """Seconds from the beginning of a call to that of its first graph, the least of some."""
     begun: list[float] = []
     with hooked(mx.nd.CachedOp, "__call__", lambda *_given: begun.append(perf_counter())):
         return least_until(begun, run, mx.nd.waitall)

@@ -77,7 +77,11 @@ def to_host(tensor: Any) -> HostArray:
         tensor = tf.sparse.to_dense(tensor, validate_indices=False)
     elif isinstance(tensor, tf.RaggedTensor):
         tensor = tensor.to_tensor()
-    return HostArray.of(tf.convert_to_tensor(tensor).numpy().copy())
+    array = tf.convert_to_tensor(tensor).numpy().copy()
+    dtype = str(array.dtype)
+    if "float8" in dtype:
+        array = array.astype("float32")
+    return HostArray.of(array, dtype.replace("object", "string"))
 
 
 def from_host(host_array: HostArray, options: Mapping[str, Any]) -> Any:

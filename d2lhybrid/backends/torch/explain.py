@@ -54,7 +54,8 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     new = missing.ask(dynamo.noted, dynamo.NOTHING).since(before)
     breaks, failures = new.breaks, new.failures
     if not failures and not recorded:  # of what it gave up before, TorchDynamo says no more
-        earlier = dynamo.failure(dynamo.records_of(compiled_in(model) or [model]) or [])
+        asked = compiled_in(model) or [model]
+        earlier = dynamo.failure(missing.ask(lambda: dynamo.records_of(asked), None) or [])
         failures = [earlier] if earlier else []
     notes = missing.notes(VERSION)
     if in_parts:

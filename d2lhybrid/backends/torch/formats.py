@@ -13,14 +13,10 @@ from typing import Any
 from d2lhybrid.backends.example_call import ExampleCall
 from d2lhybrid.backends.formats import Format, HostArrays, NativeProgram, Option, Options
 from d2lhybrid.core.environment import variable_set
-from d2lhybrid.core.errors import (
-    CompilerMissingError,
-    NativeRunError,
-    UnsupportedArtifactError,
-    brief,
-)
+from d2lhybrid.core.errors import D2LHybridError, NativeRunError, UnsupportedArtifactError, brief
 from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.core.output import silent
+from d2lhybrid.core.permissions import explain_unwritable
 from d2lhybrid.core.toolchain import require
 
 # A compiled package asks for libtorch when it is opened, and finds it only if the program has it
@@ -84,18 +80,18 @@ class Exported(TorchFormat):
         digest = hashlib.sha256((folder / "model.pt2").read_bytes())
         digest.update(repr((torch.__version__, processor())).encode())
         compiled = cache / "compiled" / digest.hexdigest()[:24]
-        compiled.mkdir(parents=True, exist_ok=True)
+        with explain_unwritable(compiled, "D2LHYBRID_CACHE"):
+            compiled.mkdir(parents=True, exist_ok=True)
         if not (compiled / "model.pt2").exists():
             program = self._program(folder)
             program.example_inputs = (tuple(from_host(raw, options) for raw in inputs), {})
             try:
                 _programs().compile_ahead(program, compiled)
-            except CompilerMissingError:
+            except D2LHybridError:
                 raise
-            except Exception as error:
-                failure = _("Could not compile the program")
-                fields = {"failure": failure, "error": brief(error)}
-                raise NativeRunError("{failure}: {error}", **fields) from error
+            except Exception as error:  # of the compiler, which says nothing of the file
+                text, failure = "{failure}: {error}", _("Could not compile the program")
+                raise NativeRunError(text, failure=failure, error=brief(error)) from error
         return compiled / "model.pt2"
 
 

@@ -35,8 +35,12 @@ def infer(model: Function, args: Args, kwargs: Kwargs) -> Any:
 
 @contextmanager
 def evaluating(model: Any) -> Iterator[None]:
-    """Inference mode for every module, and each one's own mode again afterwards."""
-    parts = model.modules() if isinstance(model, torch.nn.Module) else ()
+    """Inference mode for every module, and each one's own mode again afterwards.
+
+    A method, such as ``net.forward``, runs in that of its module.
+    """
+    owner = getattr(model, "__self__", model)
+    parts = owner.modules() if isinstance(owner, torch.nn.Module) else ()
     modules = [one for one in parts if one.training]
     for module in modules:
         module.training = False

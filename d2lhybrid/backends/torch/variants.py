@@ -217,9 +217,11 @@ def dense_layers(net: Any) -> list[Layer] | None:
 def _parts(net: Any) -> Iterator[Layer | str | None]:
     """Those of a ``Sequential``, also inside another; a model of any other class is one part."""
     net = eager(net)
-    if type(net) is nn.Sequential:
+    if type(net) is nn.Sequential and not private.has_hooks(net):
         for module in net:
             yield from _parts(module)
+    elif private.has_hooks(net):
+        yield None
     elif type(net) is nn.Linear and net.weight.dtype == torch.float32:
         weight = net.weight.detach().cpu().numpy().T.copy()
         bias = torch.zeros(net.out_features) if net.bias is None else net.bias
