@@ -26,8 +26,8 @@ from d2lhybrid.measuring.row import Row, Rows
 from d2lhybrid.measuring.sampler import Sampler
 from d2lhybrid.why.rules import compiles_again
 
-SECONDS = 1.0  # that all questions may take together
-LIKE_THE_FIRST = 0.2  # of the first call: a call that takes as long may compile as well
+QUESTION_SECONDS = 1.0  # that all questions may take together
+SHARE_OF_A_COMPILING_CALL = 0.2  # of the first call: a call that takes as long may compile as well
 CALLS_OF_AN_OPERATION = 20  # of which the quickest counts
 
 NOTHING = Explanation("", "", compilations=0, graph_count=0)
@@ -74,7 +74,7 @@ def ask(
         progress: say that it is done; None does so where the standard error is a terminal.
         clock: by which the questions have their time.
     """
-    end = clock() + SECONDS
+    end = clock() + QUESTION_SECONDS
     subjects: list[Subject] = []
     with suppress(KeyboardInterrupt), show_status(N_("finding out why"), progress):
         subjects += _subjects(samplers, rows)
@@ -182,7 +182,7 @@ def _watch(subject: Subject) -> Facts:
     programs, again = subject.framework.why.watched_call(subject.sampler.call_apart)
     if programs == 0 and subject.is_compiled:
         return Facts(runs_compiled=False)
-    may_compile = row.latency.seconds >= LIKE_THE_FIRST * row.first_seconds
+    may_compile = row.latency.seconds >= SHARE_OF_A_COMPILING_CALL * row.first_seconds
     return replace(
         facts,
         runs_compiled=True if programs else None,  # else its programs are the framework's own

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 from jax.extend.core import jaxprs_in_params
 
-from d2lhybrid.backends.failures import quiet, require_runs
+from d2lhybrid.backends.failures import without_logs, require_runs
 from d2lhybrid.backends.jax import private
 from d2lhybrid.backends.jax.modules import (
     calls_nnx_jit,
@@ -45,7 +45,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     name = name_of(model)
     compilations = sum(map(private.compilations, compiled_in(model)))
     report = Explanation(VERSION, name, compilations, graph_count=0)
-    with kept_attributes(model), quiet():  # until it is known what leaks
+    with kept_attributes(model), without_logs():  # until it is known what leaks
         before = _live_tracers()
         try:
             jaxpr = traced(model, args, kwargs).jaxpr
@@ -161,7 +161,7 @@ def calls_into_python(jaxpr: Any) -> Iterator[Finding]:
 
 def made(programs: Sequence[tuple[Any, ...]]) -> tuple[Graph, ...]:
     """Graphs of programs: of each its name, its jaxpr and, if it is there, what was compiled."""
-    with quiet():
+    with without_logs():
         return tuple(_graph(name, stages_of(*traced)) for name, *traced in programs)
 
 

@@ -14,12 +14,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from d2lhybrid.backends.failures import quiet
-from d2lhybrid.backends.jax import device, private
+from d2lhybrid.backends.failures import without_logs
+from d2lhybrid.backends.jax import device, modules, private
 from d2lhybrid.backends.jax.explain import VERSION, calls_into_python, made
-from d2lhybrid.backends.jax.modules import callables_in, compiled_in, is_jit
+from d2lhybrid.backends.jax.modules import compiled_in
 from d2lhybrid.backends.jax.stages import LAYOUT
-from d2lhybrid.backends.overhead import least
+from d2lhybrid.backends.overhead import quickest
 from d2lhybrid.core.arguments import Function, name_of
 from d2lhybrid.core.i18n import gettext as _, names
 from d2lhybrid.core.user_code import last_user_frame
@@ -32,17 +32,7 @@ _DETAILS = r" id=\d+", r" defined at .*?:\d+$", r"<class '[^']*'> with pytree me
 # What eager code may get without starting an operation: another view, or another type of keys.
 _FREE = LAYOUT | {"random_wrap", "random_unwrap"}
 _OURS = os.path.dirname(__file__) + os.sep
-
-
-def is_compiled(function: Function) -> bool:
-    """Was it, or something in it, compiled, or does it name ``jit`` itself?"""
-    return bool(_compiled_in(function)) or any(map(is_jit, callables_in(function)))
-
-
-def _compiled_in(function: Function) -> list[Any]:
-    """The compiled functions that it may call, be they compiled ahead of time."""
-    ahead = [part for part in callables_in(function) if isinstance(part, jax.stages.Compiled)]
-    return [*compiled_in(function), *ahead]
+is_compiled = modules.is_compiled
 
 
 def hint(error: Exception) -> str:
@@ -82,13 +72,13 @@ class _Watch:
         self.started = 0  # how many programs were run, but for those that we run for the user
         self._running: Any = None  # the jaxpr of the last program, where it is known
 
-    def run(self, function: Any, jaxpr: Any, caller: FrameType) -> None:
+    def note_ran(self, function: Any, jaxpr: Any, caller: FrameType) -> None:
         """Note a program that is run."""
         self.ran.append(_is_of_user(function, jaxpr))
         self.started += not _is_started_by_us(caller)
         self._running = jaxpr
 
-    def compile(self, jaxpr: Any, computation: Any) -> None:
+    def note_compiled(self, jaxpr: Any, computation: Any) -> None:
         """Note a program that is made, be it ahead of time."""
         is_of_user = self.ran[-1] if jaxpr is self._running else _is_of_user(None, jaxpr)
         if is_of_user and not device.is_waited_by(jaxpr):
@@ -139,7 +129,7 @@ def _eager_operations(closed: Any) -> int:
 @contextmanager
 def first_call() -> Iterator[Callable[[], Explanation | None]]:
     watch = _Watch()
-    with private.watched(watch.compile, watch.run):
+    with private.watched(watch.note_compiled, watch.note_ran):
         yield watch.explanation
 
 
@@ -165,10 +155,10 @@ def watched_call(run: Function) -> WatchedCall:
             without.append(Finding(text.format(program=private.traced_name(jaxpr)), *place))
 
     watch = _Watch()
-    with private.cache_misses(said.append), quiet():
+    with private.cache_misses(said.append), without_logs():
         run()  # of whose functions JAX can say then that they were seen
         said.clear()
-        with private.watched(note, watch.run):
+        with private.watched(note, watch.note_ran):
             run()
     again = next(iter([*with_reason, *without]), None)
     return WatchedCall(sum(watch.ran) if watch.ran else None, again)
@@ -243,7 +233,7 @@ def seconds_before(run: Function) -> float | None:
         program = called[0][1]
         smallest = partial(jax.jit(_plus_one, keep_unused=True), *program.args, **program.keywords)
         device.wait_for(smallest())  # which compiles it
-        whole, alone, entering = least(
+        whole, alone, entering = quickest(
             lambda: [seconds_until(one) for one in (run, program, smallest)]
         )
     # The user's program may drop arguments that it doesn't use, so its call bounds the other.

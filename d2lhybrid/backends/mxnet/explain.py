@@ -9,7 +9,7 @@ from typing import Any
 import mxnet as mx
 from mxnet import gluon
 
-from d2lhybrid.backends.failures import quiet, require_runs
+from d2lhybrid.backends.failures import without_logs, require_runs
 from d2lhybrid.backends.mxnet import modules, private
 from d2lhybrid.backends.mxnet.compat import programs_compiled
 from d2lhybrid.backends.mxnet.stages import VERSION, RecordedBlock, graphs_of, record
@@ -102,7 +102,7 @@ def _watched(model: Any, blocks: Sequence[Any], args: Args, kwargs: Kwargs) -> _
     if isinstance(model, gluon.Block) and not any(map(modules.is_graph, hybrid)):
         active += modules.outermost(model, modules.can_be_graph)
     before = programs_compiled() or 0
-    with quiet(), private.graphs_anew(hybrid, active), ExitStack() as hooks:
+    with without_logs(), private.graphs_anew(hybrid, active), ExitStack() as hooks:
         for block in blocks:
             hooks.enter_context(block.register_forward_pre_hook(note))
         try:

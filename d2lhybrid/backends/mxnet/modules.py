@@ -58,9 +58,14 @@ def each_once(blocks: Iterable[Any]) -> list[Any]:
     return list({id(block): block for block in blocks}.values())
 
 
-def is_hybridized(function: Function) -> bool:
+def is_compiled(function: Function) -> bool:
     """Does a call reach a graph, or a block of which ``hybridize()`` could make none?"""
     return any(is_graph(block) or private.is_active(block) for block in blocks_in(function))
+
+
+def dropping_layers(model: Any) -> list[Any]:
+    """The blocks of a model that drop in training, so that what it computes is random."""
+    return [block for block in blocks_in(model) if private.drops(block)]
 
 
 def place(block: Any) -> Finding:

@@ -91,15 +91,15 @@ def activation_name(activation: Activation) -> str:
     return str(activation._act_type)
 
 
-def is_random_in_training(block: Any) -> bool:
-    """Does a block draw random numbers in training?"""
+def drops(block: Any) -> bool:
+    """Does a block drop, and so draw random numbers, in training?"""
     return any(vars(block).get(rate) for rate in ("_rate", "_dropout"))  # the latter of an LSTM
 
 
 # Parameters and their trainer
 
 
-def parameters_of(trainer: Any) -> list[Any]:
+def trained_weights(trainer: Any) -> list[Any]:
     """Those that a trainer updates."""
     return list(trainer._params)
 

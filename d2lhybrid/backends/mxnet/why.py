@@ -19,7 +19,7 @@ from d2lhybrid.backends.mxnet import modules, private
 from d2lhybrid.backends.mxnet.device import semantics
 from d2lhybrid.backends.mxnet.stages import VERSION, RecordedBlock, graphs_of, record
 from d2lhybrid.backends.mxnet.variants import PLAIN_BLOCK
-from d2lhybrid.backends.overhead import least_until
+from d2lhybrid.backends.overhead import seconds_until_noted
 from d2lhybrid.core.arguments import Function, name_of
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.user_code import last_user_frame
@@ -28,7 +28,7 @@ from d2lhybrid.graphs.facts import WatchedCall
 
 eager_operations = defaults.eager_operations
 hint = defaults.hint
-is_compiled = modules.is_hybridized
+is_compiled = modules.is_compiled
 Place = tuple[str, int]  # a file and a line of it
 
 
@@ -169,4 +169,4 @@ def seconds_before(run: Function) -> float | None:
     """Seconds from the beginning of a call to that of its first graph, as a median."""
     begun: list[float] = []
     with hooked(mx.nd.CachedOp, "__call__", lambda *_given: begun.append(perf_counter())):
-        return least_until(begun, run, mx.nd.waitall)
+        return seconds_until_noted(begun, run, mx.nd.waitall)

@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from d2lhybrid.backends.failures import quiet, require_runs
+from d2lhybrid.backends.failures import without_logs, require_runs
 from d2lhybrid.backends.tensorflow import private
 from d2lhybrid.backends.tensorflow.modules import (
     compiled_in,
@@ -76,7 +76,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         return replace(report, notes=(because,))
     missing = MissingNames()
     try:
-        with unchanged(model, args, kwargs), kept_attributes(model), quiet():
+        with unchanged(model, args, kwargs), kept_attributes(model), without_logs():
             called = _called(model, args, kwargs, compiled, missing) if compiled else []
             is_in_python = bool(called) and not is_compiled_itself(model)
             if not called:
@@ -149,7 +149,7 @@ def calls_into_python(concrete: Any) -> Iterator[Finding]:
 def _graphs(called: Sequence[_Called], notes: tuple[str, ...]) -> tuple[Graph, ...]:
     """The graph of each trace that was called; one that was called several times is read once."""
     by_trace = {id(one.trace): one for one in called}
-    with quiet():
+    with without_logs():
         graphs = {
             key: graph_of(name(one.trace), one.trace, one.compiler_ir, one.rewritten, notes)
             for key, one in by_trace.items()

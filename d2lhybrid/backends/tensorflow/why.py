@@ -19,9 +19,9 @@ from typing import Any
 import tensorflow as tf
 
 from d2lhybrid.backends.defaults import why as defaults
-from d2lhybrid.backends.failures import quiet
-from d2lhybrid.backends.overhead import least
-from d2lhybrid.backends.tensorflow import compiler, explain, private
+from d2lhybrid.backends.failures import without_logs
+from d2lhybrid.backends.overhead import quickest
+from d2lhybrid.backends.tensorflow import compiler, explain, modules, private
 from d2lhybrid.backends.tensorflow.modules import (
     compiled_in,
     is_by_xla,
@@ -37,6 +37,7 @@ from d2lhybrid.graphs.fates import DROPPED, FOLDED, FREE
 from d2lhybrid.graphs.graph import Graph
 
 hint = defaults.hint
+is_compiled = modules.is_compiled
 # To read what XLA makes of a trace takes one more compilation, which nothing interrupts.
 _LONGEST_XLA_SECONDS = 0.3  # of a first call, tracing included
 _LONGEST_TYPE = 80  # letters of an argument's type or value
@@ -133,10 +134,6 @@ def first_call() -> Iterator[Callable[[], Explanation | None]]:
         call.makes_dataset = compiler.data_traces_made() > data_before
 
 
-def is_compiled(function: Function) -> bool:
-    return bool(compiled_in(function))
-
-
 def eager_operation() -> Callable[[], Any]:
     return partial(neg, tf.ones(1))
 
@@ -158,7 +155,7 @@ def eager_operations(explanation: Explanation) -> int:
 
 def watched_call(run: Function) -> WatchedCall:
     """A second call that compiles has a trace that is new, or XLA compiles one for a new shape."""
-    with quiet():
+    with without_logs():
         with _traces_called() as before:
             run()
         with _traces_called() as now:
@@ -255,11 +252,11 @@ def seconds_before(run: Function) -> float | None:
         if not called:
             return None
         _when, trace, tensors = called[0]
-        until, inside = least(lambda: seconds_of(run))
+        until, inside = quickest(lambda: seconds_of(run))
         compiled = tf.function(_add_one_to_first, jit_compile=is_by_xla(trace) or None)
         smallest = partial(compiled, *tensors)
         smallest()  # which compiles it
-        _until, entering = least(lambda: seconds_of(smallest))
+        _until, entering = quickest(lambda: seconds_of(smallest))
         return until + min(inside, entering)
 
 

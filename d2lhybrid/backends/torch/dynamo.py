@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from d2lhybrid.backends.torch.parts import callables_in
+from d2lhybrid.backends.torch.modules import callables_in
 from d2lhybrid.backends.torch.private import (
     APART,
     backend_of,

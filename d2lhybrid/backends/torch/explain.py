@@ -9,10 +9,10 @@ from typing import Any
 
 import torch
 
-from d2lhybrid.backends.failures import quiet, require_runs
+from d2lhybrid.backends.failures import without_logs, require_runs
 from d2lhybrid.backends.torch import dynamo
 from d2lhybrid.backends.torch.compiler import compiled
-from d2lhybrid.backends.torch.parts import compiled_in, eager, is_compiled
+from d2lhybrid.backends.torch.modules import compiled_in, eager, is_compiled
 from d2lhybrid.backends.torch.private import compiled_wrapper
 from d2lhybrid.backends.torch.stages import graph_of
 from d2lhybrid.core.arguments import Args, Function, Kwargs, name_of
@@ -100,7 +100,7 @@ def _run(see: Function, model: Any, is_inside: bool, args: Args, kwargs: Kwargs)
 
         return run
 
-    with quiet():
+    with without_logs():
         try:
             if is_inside:
                 with dynamo.compiling_with(backend):
@@ -116,7 +116,7 @@ def _run(see: Function, model: Any, is_inside: bool, args: Args, kwargs: Kwargs)
 
 def made(recorded: Sequence[Function]) -> tuple[Graph, ...]:
     """The graphs of a call, by what makes each; parts that share a program have one."""
-    with quiet():
+    with without_logs():
         graphs_of = {make: make() for make in dict.fromkeys(recorded)}
     return tuple(graphs_of[make] for make in recorded)
 

@@ -11,9 +11,9 @@ import torch
 from torch.autograd.profiler import profile
 
 from d2lhybrid.backends.defaults import why as defaults
-from d2lhybrid.backends.failures import quiet
-from d2lhybrid.backends.overhead import least_until
-from d2lhybrid.backends.torch import device, dynamo, inductor, parts, private
+from d2lhybrid.backends.failures import without_logs
+from d2lhybrid.backends.overhead import seconds_until_noted
+from d2lhybrid.backends.torch import device, dynamo, inductor, modules, private
 from d2lhybrid.backends.torch.explain import VERSION, made, why_no_graph
 from d2lhybrid.backends.torch.nodes import operation_name
 from d2lhybrid.backends.torch.stages import graph_of, is_view
@@ -23,7 +23,7 @@ from d2lhybrid.graphs.explanation import Explanation, Finding, MissingNames, Rec
 from d2lhybrid.graphs.facts import WatchedCall
 
 hint = defaults.hint
-is_compiled = parts.is_compiled
+is_compiled = modules.is_compiled
 _REGION = "Torch-Compiled Region: "  # the profiler's name for the code around a program
 # Seconds for each operation that it takes Inductor, about, to plan once more what it runs.
 _PLANNING_SECONDS = 0.01
@@ -104,7 +104,7 @@ def watched_call(run: Function) -> WatchedCall:
 
     TorchDynamo also compiles code of Python's without any graph in it, which is no program.
     """
-    with quiet():
+    with without_logs():
         run()
         earlier = {id(record): record for record in dynamo.compilation_records()}
         with profile(use_kineto=False) as profiled:
@@ -127,14 +127,14 @@ def seconds_before(run: Function) -> float | None:
     None if no program of Inductor's runs: those of other backends are code of Python's.
     """
     with inductor.programs_timed() as begun:
-        return least_until(begun, run, device.synchronize)
+        return seconds_until_noted(begun, run, device.synchronize)
 
 
 def why_not_compiled(function: Function) -> str:
     """Why a call of `function` runs nothing compiled, by what TorchDynamo has noted of its code."""
     if is_compiled(function) and (setting := private.switched_off()):
         return _("{setting} switches the compiler off.").format(setting=setting)
-    compiled = parts.compiled_in(function)
+    compiled = modules.compiled_in(function)
     records = dynamo.records_of(compiled)
     if not compiled or records is None:
         return ""
