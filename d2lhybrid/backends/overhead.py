@@ -18,7 +18,9 @@ def quickest(times: Callable[[], Sequence[float]]) -> list[float]:
     return [min(of_one) for of_one in zip(*taken, strict=True)]
 
 
-def seconds_until_noted(begun: list[float], run: Function, wait: Callable[[], object]) -> float | None:
+def seconds_until_noted(
+    begun: list[float], run: Function, wait: Callable[[], object]
+) -> float | None:
     """Seconds from the beginning of a call to what puts its time into `begun`; the least of some.
 
     None if nothing does. `wait` waits until the work of a call is done.

@@ -140,7 +140,13 @@ class VariantsModule(Protocol):
     """``variants.py``: the ways to run a model."""
 
     def variants(
-        self, model: Any, args: Args, kwargs: Kwargs, include_expert: bool, compiler_options: Kwargs, /
+        self,
+        model: Any,
+        args: Args,
+        kwargs: Kwargs,
+        include_expert: bool,
+        compiler_options: Kwargs,
+        /,
     ) -> VariantsByName:
         """Each way to run the model on these arguments, by name.
 

@@ -46,17 +46,22 @@ class Finding:
 class Recording:
     """What was recorded of a call; the graphs are made of it when somebody first looks at them.
 
-    `make` makes them: the Python code of the model does not run again.
+    `make` makes them: the Python code of the model does not run again. That takes `seconds`, about,
+    0 where it is known to take little. `eager_operations` are those that eager code starts at least
+    in place of what was recorded, where they were counted while it was recorded.
 
     >>> recording = Recording(lambda: ("first", "second"))
     >>> recording.graphs()
     ('first', 'second')
     """
 
-    seconds = 0.0  # that making the graphs takes, about; 0 where it is known to take little
-
-    def __init__(self, make: Callable[[], tuple[Graph, ...]]) -> None:
-        self._make = make
+    def __init__(
+        self,
+        make: Callable[[], tuple[Graph, ...]],
+        seconds: float = 0.0,
+        eager_operations: int | None = None,
+    ) -> None:
+        self._make, self.seconds, self.eager_operations = make, seconds, eager_operations
 
     def graphs(self) -> tuple[Graph, ...]:
         """The graphs, in the order of the call."""

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 from jax.extend.core import jaxprs_in_params
 
-from d2lhybrid.backends.failures import without_logs, require_runs
+from d2lhybrid.backends.failures import require_runs, without_logs
 from d2lhybrid.backends.jax import private
 from d2lhybrid.backends.jax.modules import (
     calls_nnx_jit,
@@ -20,18 +20,14 @@ from d2lhybrid.backends.jax.modules import (
     pure,
     traced,
 )
-from d2lhybrid.backends.jax.stages import stages_of
+from d2lhybrid.backends.jax.stages import VERSION, graphs_of
 from d2lhybrid.backends.traces import kept_attributes
 from d2lhybrid.core.arguments import Args, Kwargs, name_of
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.user_code import last_user_frame
 from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
-from d2lhybrid.graphs.graph import Graph
-from d2lhybrid.graphs.hlo import CONTRACTIONS, CONTROL_FLOW
-from d2lhybrid.graphs.stages import Stage
 
-VERSION = f"JAX {jax.__version__}"
 _CALLBACKS = {"pure_callback", "io_callback", "debug_callback", "debug_print"}
 
 
@@ -61,7 +57,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         unsupported=leaks,
         # After a leak, a later call may raise, whatever its types are.
         notes=() if leaks else (_signature(model, jaxpr),),
-        recording=Recording(partial(made, programs)),
+        recording=Recording(partial(graphs_of, programs)),
     )
 
 
@@ -157,20 +153,3 @@ def calls_into_python(jaxpr: Any) -> Iterator[Finding]:
             )
         for inner in jaxprs_in_params(equation.params):
             yield from calls_into_python(inner)
-
-
-def made(programs: Sequence[tuple[Any, ...]]) -> tuple[Graph, ...]:
-    """Graphs of programs: of each its name, its jaxpr and, if it is there, what was compiled."""
-    with without_logs():
-        return tuple(_graph(name, stages_of(*traced)) for name, *traced in programs)
-
-
-def _graph(name: str, stages: tuple[Stage, ...]) -> Graph:
-    return Graph(
-        VERSION,
-        name,
-        stages,
-        contractions=CONTRACTIONS,
-        control_flow=CONTROL_FLOW,
-        copy_steps=sum(step.operation == "copy" for step in stages[-1].operations),
-    )

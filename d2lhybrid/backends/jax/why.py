@@ -14,11 +14,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from d2lhybrid.backends.defaults import why as defaults
 from d2lhybrid.backends.failures import without_logs
 from d2lhybrid.backends.jax import device, modules, private
-from d2lhybrid.backends.jax.explain import VERSION, calls_into_python, made
+from d2lhybrid.backends.jax.explain import calls_into_python
 from d2lhybrid.backends.jax.modules import compiled_in
-from d2lhybrid.backends.jax.stages import LAYOUT
+from d2lhybrid.backends.jax.stages import LAYOUT, VERSION, graphs_of
 from d2lhybrid.backends.overhead import quickest
 from d2lhybrid.core.arguments import Function, name_of
 from d2lhybrid.core.i18n import gettext as _, names
@@ -32,6 +33,7 @@ _DETAILS = r" id=\d+", r" defined at .*?:\d+$", r"<class '[^']*'> with pytree me
 # What eager code may get without starting an operation: another view, or another type of keys.
 _FREE = LAYOUT | {"random_wrap", "random_unwrap"}
 _OURS = os.path.dirname(__file__) + os.sep
+eager_operations = defaults.eager_operations
 is_compiled = modules.is_compiled
 
 
@@ -104,16 +106,14 @@ class _Watch:
             compilations=0,
             graph_count=len(programs),
             fallbacks=tuple(in_python),
-            recording=_Programs(programs),
+            recording=_recording(programs),
         )
 
 
-class _Programs(Recording):
+def _recording(programs: Sequence[tuple[str, Any, Any]]) -> Recording:
     """The graphs of programs, and how many operations eager code starts in their place at least."""
-
-    def __init__(self, programs: Sequence[tuple[str, Any, Any]]) -> None:
-        super().__init__(partial(made, programs))
-        self.eager_operations = sum(_eager_operations(jaxpr) for _name, jaxpr, _made in programs)
+    operations = sum(_eager_operations(jaxpr) for _name, jaxpr, _made in programs)
+    return Recording(partial(graphs_of, programs), eager_operations=operations)
 
 
 def _eager_operations(closed: Any) -> int:
@@ -248,8 +248,3 @@ def _plus_one(*args: Any, **kwargs: Any) -> Any:
 
 def eager_operation() -> Callable[[], Any]:
     return partial(jnp.sin, jnp.ones(1))
-
-
-def eager_operations(explanation: Explanation) -> int | None:
-    recording = explanation.recording
-    return recording.eager_operations if isinstance(recording, _Programs) else None

@@ -9,7 +9,7 @@ from typing import Any
 import mxnet as mx
 from mxnet import gluon
 
-from d2lhybrid.backends.failures import without_logs, require_runs
+from d2lhybrid.backends.failures import require_runs, without_logs
 from d2lhybrid.backends.mxnet import modules, private
 from d2lhybrid.backends.mxnet.compat import programs_compiled
 from d2lhybrid.backends.mxnet.stages import VERSION, RecordedBlock, graphs_of, record

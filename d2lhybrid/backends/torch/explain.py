@@ -1,6 +1,5 @@
 """What TorchDynamo makes of a model: graphs, graph breaks and recompilations."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from inspect import isfunction
@@ -9,12 +8,12 @@ from typing import Any
 
 import torch
 
-from d2lhybrid.backends.failures import without_logs, require_runs
+from d2lhybrid.backends.failures import require_runs, without_logs
 from d2lhybrid.backends.torch import dynamo
 from d2lhybrid.backends.torch.compiler import compiled
 from d2lhybrid.backends.torch.modules import compiled_in, eager, is_compiled
 from d2lhybrid.backends.torch.private import compiled_wrapper
-from d2lhybrid.backends.torch.stages import graph_of
+from d2lhybrid.backends.torch.stages import VERSION, graph_of, graphs_of
 from d2lhybrid.core.arguments import Args, Function, Kwargs, name_of
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.graphs.explanation import (
@@ -25,9 +24,7 @@ from d2lhybrid.graphs.explanation import (
     calls_what_is_compiled,
     nothing_compiled,
 )
-from d2lhybrid.graphs.graph import Graph
 
-VERSION = f"PyTorch {torch.__version__.partition('+')[0]}"
 _Seen = tuple[list[Any], Exception | None]
 
 
@@ -42,7 +39,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
 
     def record(*graph: Any) -> Function:
         """What makes the graph, once somebody asks."""
-        return dynamo.in_tracing_context(partial(graph_of, VERSION, name, *graph))
+        return dynamo.in_tracing_context(partial(graph_of, name, *graph))
 
     compilations = missing.ask(lambda: dynamo.compilations(model), 0)
     limits = missing.ask(lambda: dynamo.limits(model), [])
@@ -73,7 +70,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         fallbacks=() if error else (*given_up, *reached),
         unsupported=(Finding.of(error, dynamo.users_frames(error)),) if error else (),
         notes=notes,
-        recording=Recording(partial(made, recorded)),
+        recording=Recording(partial(graphs_of, recorded)),
     )
 
 
@@ -112,13 +109,6 @@ def _run(see: Function, model: Any, is_inside: bool, args: Args, kwargs: Kwargs)
             require_runs(name_of(eager(model)), eagerly, args, kwargs)
             return seen, error
     return seen, None
-
-
-def made(recorded: Sequence[Function]) -> tuple[Graph, ...]:
-    """The graphs of a call, by what makes each; parts that share a program have one."""
-    with without_logs():
-        graphs_of = {make: make() for make in dict.fromkeys(recorded)}
-    return tuple(graphs_of[make] for make in recorded)
 
 
 def _limit_reached(code: CodeType, limit: int) -> Finding:

@@ -14,14 +14,15 @@ from d2lhybrid.backends.defaults import why as defaults
 from d2lhybrid.backends.failures import without_logs
 from d2lhybrid.backends.overhead import seconds_until_noted
 from d2lhybrid.backends.torch import device, dynamo, inductor, modules, private
-from d2lhybrid.backends.torch.explain import VERSION, made, why_no_graph
+from d2lhybrid.backends.torch.explain import why_no_graph
 from d2lhybrid.backends.torch.nodes import operation_name
-from d2lhybrid.backends.torch.stages import graph_of, is_view
+from d2lhybrid.backends.torch.stages import VERSION, graph_of, graphs_of, is_view
 from d2lhybrid.core.arguments import Function, name_of
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.graphs.explanation import Explanation, Finding, MissingNames, Recording
 from d2lhybrid.graphs.facts import WatchedCall
 
+eager_operations = defaults.eager_operations
 hint = defaults.hint
 is_compiled = modules.is_compiled
 _REGION = "Torch-Compiled Region: "  # the profiler's name for the code around a program
@@ -53,30 +54,23 @@ def first_call() -> Iterator[Callable[[], Explanation | None]]:
             graph_count=count,
             breaks=tuple(new.breaks),
             fallbacks=tuple(new.failures),
-            recording=_Graphs(graphs) if is_known else None,
+            recording=_recording(graphs) if is_known else None,
         )
     )
 
 
-class _Graphs(Recording):
-    """Graphs that are made by functions, and how many operations eager code starts in their place.
+def _recording(graphs: Sequence[Any]) -> Recording:
+    """Graphs that are made by functions, beside each of which stands how many operations it has.
 
-    At least: what only changes a view isn't counted.
+    Eager code starts at least those: what only changes a view isn't counted.
     """
-
-    def __init__(self, recorded: Sequence[Any]) -> None:
-        super().__init__(partial(made, [make for make, _operations in recorded]))
-        self.eager_operations = sum(operations for _make, operations in recorded)
-        self.seconds = _PLANNING_SECONDS * self.eager_operations
+    operations = sum(of_one for _make, of_one in graphs)
+    make = partial(graphs_of, [make for make, _operations in graphs])
+    return Recording(make, _PLANNING_SECONDS * operations, operations)
 
 
 def eager_operation() -> Callable[[], Any]:
     return partial(neg, torch.ones(1, device="cpu"))
-
-
-def eager_operations(explanation: Explanation) -> int | None:
-    recording = explanation.recording
-    return recording.eager_operations if isinstance(recording, _Graphs) else None
 
 
 def _recorded(graph: Any, inputs: Any, options: dict[str, Any]) -> tuple[Function, int] | None:
@@ -92,7 +86,7 @@ def _recorded(graph: Any, inputs: Any, options: dict[str, Any]) -> tuple[Functio
 
     def make() -> Any:
         with torch._inductor.config.patch(options):
-            return graph_of(VERSION, "", own, inputs)
+            return graph_of("", own, inputs)
 
     called = [node for node in graph.graph.nodes if node.op.startswith("call_")]
     operations = sum(not is_view(operation_name(node)) for node in called)
