@@ -110,10 +110,9 @@ class Framework:
 
     def lacks(self, what: str) -> ArgumentError:
         """The error to raise where d2lhybrid does not have this for the framework."""
-        from d2lhybrid.core.i18n import gettext as _  # no framework in use lacks its devices
+        from d2lhybrid.core.usage import unsupported  # no framework in use lacks its devices
 
-        text = _("Expected a framework that {what} supports. Received: {framework}.")
-        return ArgumentError(text.format(what=what, framework=self.display))
+        return unsupported(what, self.display)
 
     @cached_property
     def formats(self) -> Mapping[str, Format]:

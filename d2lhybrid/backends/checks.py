@@ -4,10 +4,14 @@ from collections.abc import Iterable, Mapping
 from inspect import isroutine
 from typing import Any
 
-from d2lhybrid.core.arguments import Kwargs, write_nearest
+from d2lhybrid.core.arguments import Args, Kwargs, write_nearest
 from d2lhybrid.core.errors import ArgumentError
-from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.usage import kind_of
+from d2lhybrid.core.i18n import gettext as _, noop as N_
+from d2lhybrid.core.usage import described, kind_of
+
+# Why a runtime other than the framework can't run a model.
+ONLY_ON_CPU = N_("it only supports models on the CPU")
+ONLY_TENSORS = N_("it only supports models that return tensors")
 
 
 def require_options(compiler: str, options: Kwargs, known: tuple[str, ...]) -> None:
@@ -83,3 +87,15 @@ def foreign_optimizer(net: Any, optimizer: Any) -> ArgumentError:
     )
     names = {"net": type(net).__name__, "optimizer": type(optimizer).__name__}
     return ArgumentError(text.format(**names))
+
+
+def unlike_example(
+    example: tuple[Args, Kwargs], given: tuple[Args, Kwargs], detailed: bool = False
+) -> str:
+    """What to say of a call that a program which was compiled for another one can't take."""
+    text = _(
+        "Expected arguments like those that this was compiled for: ({expected}). Received: "
+        "({received})."
+    )
+    expected, received = (described(*call, detailed=detailed) for call in (example, given))
+    return text.format(expected=expected, received=received)

@@ -10,12 +10,13 @@ from traceback import extract_tb
 from typing import Any, Self
 
 from d2lhybrid.core.environment import ipython
-from d2lhybrid.core.errors import ArgumentError, first_line
-from d2lhybrid.core.i18n import count, gettext as _, ngettext
+from d2lhybrid.core.errors import first_line
+from d2lhybrid.core.i18n import count, gettext as _, names, ngettext
 from d2lhybrid.core.table import Column, Table
+from d2lhybrid.core.usage import unsupported
 from d2lhybrid.core.user_code import last_user_frame
 from d2lhybrid.graphs.graph import Graph
-from d2lhybrid.graphs.program import Program, counted
+from d2lhybrid.graphs.program import Program, counted, with_contractions
 
 
 @dataclass(frozen=True)
@@ -108,8 +109,7 @@ class Explanation:
             ArgumentError: d2lhybrid has no graphs of this framework.
         """
         if self.graph_count and self.recording is None:
-            text = _("Expected a framework that {what} supports. Received: {framework}.")
-            raise ArgumentError(text.format(what="graph", framework=self.framework))
+            raise unsupported("graph", self.framework)
         return self.recording.graphs() if self.recording else ()
 
     @cached_property
@@ -184,11 +184,7 @@ def _steps(program: Program) -> str:
             program.control_flow,
         )
     elif program.contractions:
-        text = ngettext(
-            "{steps}, {contractions} of them a matrix product, convolution or attention",
-            "{steps}, {contractions} of them matrix products, convolutions or attention",
-            program.contractions,
-        )
+        return with_contractions(numbers["steps"], program)
     elif program.contractions_in_loops:
         text = _(
             "{steps}, none of them a library call: the compiler turned matrix products, "
@@ -196,12 +192,18 @@ def _steps(program: Program) -> str:
         )
     else:
         text = _("{steps}, none of them a matrix product, convolution or attention")
-    return text.format(**numbers, contractions=count(program.contractions))
+    return text.format(**numbers)
 
 
 def nothing_compiled(reason: str) -> str:
     """The note for a call in which the compiler made nothing."""
     return _("Nothing was compiled, because {reason}.").format(reason=reason)
+
+
+def never_reached(compiled: Iterable[str]) -> str:
+    """Why a call runs no compiled code, if it calls nothing of what is compiled."""
+    text = _("This call doesn't reach what is compiled: {names}.")
+    return text.format(names=names(dict.fromkeys(compiled)))
 
 
 def calls_what_is_compiled(model: str) -> str:

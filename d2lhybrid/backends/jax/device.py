@@ -1,7 +1,7 @@
 """Devices and tensors of JAX."""
 
 from collections.abc import Iterable, Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
 
@@ -112,8 +112,13 @@ def from_host(host_array: HostArray, options: Mapping[str, Any]) -> Any:
     array = host_array.array
     if host_array.dtype == "bfloat16":
         array = array.view(jnp.bfloat16)
-    with jax.enable_x64(True) if options.get("x64") else nullcontext():
+    with with_64_bits(options):
         return jnp.array(array)
+
+
+def with_64_bits(options: Mapping[str, Any]) -> AbstractContextManager[Any]:
+    """A block in which arrays may have 64 bits, if the options of a format say so."""
+    return jax.enable_x64(True) if options.get("x64") else nullcontext()
 
 
 @cache

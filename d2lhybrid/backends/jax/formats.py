@@ -1,6 +1,5 @@
 """The format that JAX writes and reads."""
 
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -44,11 +43,13 @@ class Exported(Format):
     def read(self, folder: Path, options: Options) -> Any:
         import jax
 
+        from d2lhybrid.backends.jax.device import with_64_bits
+
         exported = jax.export.deserialize(bytearray((folder / "model.stablehlo").read_bytes()))
         compiled = jax.jit(exported.call)
 
         def run(*inputs: Any) -> Any:  # also where 64 bits are switched off
-            with jax.enable_x64(True) if options.get("x64") else nullcontext():
+            with with_64_bits(options):
                 return compiled(*inputs)
 
         return run

@@ -14,7 +14,7 @@ from typing import Any
 
 import jax
 
-from d2lhybrid.backends import callables
+from d2lhybrid.backends.callables import callables_in
 from d2lhybrid.backends.failures import without_logs
 from d2lhybrid.backends.jax import private
 from d2lhybrid.core.arguments import Args, Function, Kwargs, name_of
@@ -212,7 +212,7 @@ def is_jit(function: Any) -> bool:
 
 def is_compiled(function: Function) -> bool:
     """Was it, or something in it, compiled, or does it name ``jit`` itself?"""
-    inside = callables_in(function)
+    inside = callables_in(function, _parts_of)
     is_ahead = any(isinstance(part, jax.stages.Compiled) for part in inside)
     return is_ahead or bool(compiled_in(function)) or any(map(is_jit, inside))
 
@@ -222,12 +222,11 @@ def compiled_in(model: Any) -> list[Any]:
 
     Not what a library defines, such as ``jnp.where``, which JAX has compiled.
     """
-    return [each for each in callables_in(model) if is_jitted(each) and not _is_librarys(each)]
-
-
-def callables_in(model: Any) -> list[Any]:
-    """The model, and what it may call, each once."""
-    return callables.callables_in(model, _parts_of)
+    return [
+        each
+        for each in callables_in(model, _parts_of)
+        if is_jitted(each) and not _is_librarys(each)
+    ]
 
 
 def _parts_of(thing: Any) -> Iterable[Any] | None:

@@ -17,14 +17,14 @@ import jax.numpy as jnp
 from d2lhybrid.backends.defaults import why as defaults
 from d2lhybrid.backends.failures import without_logs
 from d2lhybrid.backends.jax import device, modules, private
-from d2lhybrid.backends.jax.explain import calls_into_python
+from d2lhybrid.backends.jax.explain import calls_into_python, only_parts
 from d2lhybrid.backends.jax.modules import compiled_in
 from d2lhybrid.backends.jax.stages import LAYOUT, VERSION, graphs_of
 from d2lhybrid.backends.overhead import quickest
 from d2lhybrid.core.arguments import Function, name_of
-from d2lhybrid.core.i18n import gettext as _, names
+from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.user_code import last_user_frame
-from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
+from d2lhybrid.graphs.explanation import Explanation, Finding, Recording, never_reached
 from d2lhybrid.graphs.facts import WatchedCall
 
 _LONGEST_REASON = 300  # letters: a static argument may be a model, whose text is long
@@ -97,9 +97,8 @@ class _Watch:
             return None
         in_python = [f for _name, jaxpr, _made in programs for f in calls_into_python(jaxpr.jaxpr)]
         if self.started > len(programs):
-            text = _("Only parts of it are compiled: {names}. Python runs what lies between them.")
-            parts = names([*dict.fromkeys(name for name, *_rest in programs)])
-            in_python.insert(0, Finding(text.format(names=parts)))
+            said = only_parts((name for name, *_rest in programs), "jax.jit")
+            in_python.insert(0, Finding(said))
         return Explanation(
             VERSION,
             programs[0][0],
@@ -179,11 +178,8 @@ def _reason(message: str) -> str:
 def why_not_compiled(function: Function) -> str:
     if jax.config.jax_disable_jit and is_compiled(function):
         return _("{setting} switches the compiler off.").format(setting="jax_disable_jit")
-    compiled = [*map(name_of, compiled_in(function))]
-    if not compiled:
-        return ""
-    text = _("This call doesn't reach what is compiled: {names}.")
-    return text.format(names=names([*dict.fromkeys(compiled)]))
+    compiled = compiled_in(function)
+    return never_reached(map(name_of, compiled)) if compiled else ""
 
 
 def _is_of_user(function: Any, jaxpr: Any) -> bool:

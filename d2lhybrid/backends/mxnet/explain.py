@@ -13,9 +13,10 @@ from d2lhybrid.backends.failures import require_runs, without_logs
 from d2lhybrid.backends.mxnet import modules, private
 from d2lhybrid.backends.mxnet.compat import programs_compiled
 from d2lhybrid.backends.mxnet.stages import VERSION, RecordedBlock, graphs_of, record
-from d2lhybrid.backends.mxnet.variants import PLAIN_BLOCK
+from d2lhybrid.backends.mxnet.variants import NO_BLOCK, PLAIN_BLOCK
 from d2lhybrid.core.arguments import Args, Kwargs, name_of
 from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.user_code import place_of
 from d2lhybrid.graphs.explanation import (
     Explanation,
     Finding,
@@ -46,10 +47,8 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     elif graph_count:
         notes = (calls_what_is_compiled(name_of(model)),)
     elif not call.refusal:
-        code = getattr(model, "__code__", None)  # only a function of Python's has some
-        place = (code.co_filename, code.co_firstlineno) if code else ("", 0)
-        in_python = [Finding(name_of(model), *place)]
-        notes = (nothing_compiled(_("MXNet compiles HybridBlocks, and this is a function")),)
+        in_python = [Finding(name_of(model), *place_of(model))]
+        notes = (nothing_compiled(_(NO_BLOCK)),)
     return Explanation(
         VERSION,
         name_of(model),

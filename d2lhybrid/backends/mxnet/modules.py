@@ -12,6 +12,7 @@ from d2lhybrid.backends.copies import copied
 from d2lhybrid.backends.mxnet import private
 from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.user_code import place_of
 from d2lhybrid.graphs.explanation import Finding
 
 
@@ -72,12 +73,12 @@ def place(block: Any) -> Finding:
     """Where the Python code of a block stands."""
     kind = type(block)
     if can_be_graph(block):
-        code = kind.hybrid_forward.__code__
+        forward = kind.hybrid_forward
         reason = _("{block} isn't hybridized").format(block=kind.__name__)
     else:
-        code, base = kind.forward.__code__, HybridBlock if isinstance(block, HybridBlock) else Block
+        forward, base = kind.forward, HybridBlock if isinstance(block, HybridBlock) else Block
         reason = f"{kind.__name__}({base.__name__}).forward"
-    return Finding(reason, code.co_filename, code.co_firstlineno)
+    return Finding(reason, *place_of(forward))
 
 
 def bind_positional(block: Any, args: Args, kwargs: Kwargs) -> Args:

@@ -16,6 +16,7 @@ from d2lhybrid.backends.written import passed, positional
 from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.i18n import noop as N_
 
+NO_BLOCK = N_("MXNet compiles HybridBlocks, and this is a function")
 PLAIN_BLOCK = N_("a plain Block cannot be hybridized; use HybridBlock")
 _STATIC: Kwargs = {"static_alloc": True, "static_shape": True}
 # The flags of hybridize() by the names of the ways.
@@ -36,9 +37,8 @@ def variants(
     """
     require_options("hybridize()", compiler_options, ("backend",))
     if not isinstance(net, Block):
-        reason = N_("it compiles HybridBlocks, and this is a function")
         code = f"y = net({passed(positional(net, args, kwargs), kwargs)})"
-        return {"eager": Variant(net, code), "hybridized": Variant(reason)}
+        return {"eager": Variant(net, code), "hybridized": Variant(NO_BLOCK)}
     keywords = keywords_in_order(net, args, kwargs)
     net(*args, *keywords.values())  # Gluon creates the parameters of unknown shapes now
     # A block takes none by name, so the code passes them by position, too.

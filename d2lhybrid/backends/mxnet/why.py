@@ -23,7 +23,7 @@ from d2lhybrid.backends.overhead import seconds_until_noted
 from d2lhybrid.core.arguments import Function, name_of
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.user_code import last_user_frame
-from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
+from d2lhybrid.graphs.explanation import Explanation, Finding, Recording, never_reached
 from d2lhybrid.graphs.facts import WatchedCall
 
 eager_operations = defaults.eager_operations
@@ -155,8 +155,7 @@ def why_not_compiled(function: Any) -> str:
             )
             return text.format(block=name_of(block))
     for block in modules.outermost(function, modules.is_graph):
-        text = _("A call never reaches {block}, which is hybridized.")
-        return text.format(block=name_of(block))
+        return never_reached([name_of(block)])
     return ""
 
 

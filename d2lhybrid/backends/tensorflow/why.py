@@ -29,9 +29,9 @@ from d2lhybrid.backends.tensorflow.modules import (
 )
 from d2lhybrid.backends.tensorflow.stages import CONTROL_FLOW, VERSION, RecordedTrace, graphs_of
 from d2lhybrid.core.arguments import Function
-from d2lhybrid.core.i18n import gettext as _, names
+from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.user_code import last_user_frame
-from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
+from d2lhybrid.graphs.explanation import Explanation, Finding, Recording, never_reached
 from d2lhybrid.graphs.facts import WatchedCall
 from d2lhybrid.graphs.fates import DROPPED, FOLDED, FREE
 from d2lhybrid.graphs.graph import Graph
@@ -218,8 +218,7 @@ def why_not_compiled(function: Any) -> str:
         text = _("After {setting}, each tf.function runs as Python code.")
         return text.format(setting="tf.config.run_functions_eagerly(True)")
     if compiled := compiled_in(function):
-        text = _("A call never reaches what tf.function has compiled: {names}.")
-        return text.format(names=names(map(explain.name, compiled)))
+        return never_reached(map(explain.name, compiled))
     if isinstance(function, tf.keras.Model) and function.compiled:
         return _(
             "Keras compiles a model for fit, evaluate and predict. A call of the model itself runs "

@@ -16,6 +16,7 @@ from d2lhybrid.backends.torch.private import compiled_wrapper
 from d2lhybrid.backends.torch.stages import VERSION, graph_of, graphs_of
 from d2lhybrid.core.arguments import Args, Function, Kwargs, name_of
 from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.user_code import place_of
 from d2lhybrid.graphs.explanation import (
     Explanation,
     Finding,
@@ -60,7 +61,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         reasons = [finding.reason for finding in (*breaks, *failures)]
         notes = (nothing_compiled(why_no_graph(reasons[-1] if reasons else "")), *notes)
     given_up = [replace(failure, reason=failure.reason.splitlines()[0]) for failure in failures]
-    reached = [_limit_reached(code, limit) for code, limit in limits]
+    reached = [_no_more_programs(code, limit) for code, limit in limits]
     return Explanation(
         VERSION,
         name,
@@ -111,16 +112,15 @@ def _run(see: Function, model: Any, is_inside: bool, args: Args, kwargs: Kwargs)
     return seen, None
 
 
-def _limit_reached(code: CodeType, limit: int) -> Finding:
+def _no_more_programs(code: CodeType, limit: int) -> Finding:
     """What to say of code of which TorchDynamo compiles no more programs."""
     text = _(
         "The limit of {limit} compilations is reached ({setting}): a call that fits none of these "
         "programs runs eagerly, or raises with fullgraph=True. {command} shows why it was compiled "
         "again."
     )
-    names = {"setting": "torch._dynamo.config.recompile_limit", "command": "TORCH_LOGS=recompiles"}
-    said, place = text.format(limit=limit, **names), (code.co_filename, code.co_firstlineno)
-    return Finding(said, *place)
+    names = {"setting": dynamo.LIMIT, "command": "TORCH_LOGS=recompiles"}
+    return Finding(text.format(limit=limit, **names), *place_of(code))
 
 
 def why_no_graph(message: str) -> str:

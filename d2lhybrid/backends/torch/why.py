@@ -19,7 +19,14 @@ from d2lhybrid.backends.torch.nodes import operation_name
 from d2lhybrid.backends.torch.stages import VERSION, graph_of, graphs_of, is_view
 from d2lhybrid.core.arguments import Function, name_of
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.graphs.explanation import Explanation, Finding, MissingNames, Recording
+from d2lhybrid.core.user_code import place_of
+from d2lhybrid.graphs.explanation import (
+    Explanation,
+    Finding,
+    MissingNames,
+    Recording,
+    never_reached,
+)
 from d2lhybrid.graphs.facts import WatchedCall
 
 eager_operations = defaults.eager_operations
@@ -133,9 +140,8 @@ def why_not_compiled(function: Function) -> str:
     if not compiled or records is None:
         return ""
     if not records:
-        text = _("Calls don't reach what was compiled, {name}.")
-        return text.format(name=name_of(compiled[0]))
-    if reached := _limit_reached(function, records):
+        return never_reached([name_of(compiled[0])])
+    if reached := _why_no_more_programs(function, records):
         return reached
     if failure := dynamo.failure(records):
         text = _("Python runs this code, because {reason}.")
@@ -145,20 +151,20 @@ def why_not_compiled(function: Function) -> str:
     return ""
 
 
-def _limit_reached(function: Function, records: Sequence[Any]) -> str:
+def _why_no_more_programs(function: Function, records: Sequence[Any]) -> str:
     """Which code of `function` TorchDynamo compiles no more, and why it was compiled last."""
     for code, limit in dynamo.limits(function):
         text = _(
             "The limit of {limit} compilations of this code is reached ({setting}): {place}. The "
             "last one had this reason: {reason}."
         )
-        of_code = [one for one in records if dynamo.place(one) == dynamo.place(code)]
+        of_code = [one for one in records if place_of(one) == place_of(code)]
         if not of_code:  # TorchDynamo has forgotten them
             continue
         finding = dynamo.why_compiled(of_code[-1])
         if not finding.file:  # the code is PyTorch's own
-            finding = Finding(finding.reason, *dynamo.place(code))
-        names = {"limit": limit, "setting": "torch._dynamo.config.recompile_limit"}
+            finding = Finding(finding.reason, *place_of(code))
+        names = {"limit": limit, "setting": dynamo.LIMIT}
         return text.format(place=_place(finding), reason=finding.reason, **names)
     return ""
 
