@@ -137,3 +137,14 @@ class Framework:
         if not has_defaults:
             raise self.lacks(name)
         return import_module(f"d2lhybrid.backends.defaults.{name}")
+
+
+def tracing_text(framework: str) -> str:
+    """What a TracingError says: a framework traces code, so there is nothing to wait for."""
+    from d2lhybrid.core.i18n import gettext as _  # who only waits needs no catalog
+
+    text = _(
+        "Expected code that computes now. Received: code that {framework} is tracing, so "
+        "there is nothing to measure yet. Measure outside the compiled function, around its call."
+    )
+    return text.format(framework=framework)

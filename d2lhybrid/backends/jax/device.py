@@ -9,10 +9,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from d2lhybrid.backends.base import tracing_text
 from d2lhybrid.backends.defaults import device as defaults
 from d2lhybrid.backends.environment import threads_set
 from d2lhybrid.backends.jax import private
-from d2lhybrid.backends.tracing import tracing_text
 from d2lhybrid.core.errors import TracingError
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.pytree import leaves

@@ -8,8 +8,8 @@ from typing import Any
 from mxnet.gluon import Block, HybridBlock, SymbolBlock
 
 from d2lhybrid.backends.callables import callables_in
-from d2lhybrid.backends.copies import copied
 from d2lhybrid.backends.mxnet import private
+from d2lhybrid.backends.state import copied
 from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.user_code import place_of

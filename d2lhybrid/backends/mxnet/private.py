@@ -10,8 +10,8 @@ from mxnet import gluon
 from mxnet.gluon import HybridBlock
 from mxnet.gluon.nn import Activation
 
-from d2lhybrid.backends.copies import copied
 from d2lhybrid.backends.hooks import hooked
+from d2lhybrid.backends.state import copied
 from d2lhybrid.core.arguments import Args, Function
 
 # The attributes in which a block holds its graph, and whether it is called.

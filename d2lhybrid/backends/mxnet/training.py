@@ -8,11 +8,11 @@ import numpy as np
 from mxnet import autograd, gluon
 
 from d2lhybrid.backends.checks import require_own, require_trainable
-from d2lhybrid.backends.copies import copied
 from d2lhybrid.backends.mxnet import private
 from d2lhybrid.backends.mxnet.device import is_numpy, semantics
 from d2lhybrid.backends.mxnet.modules import bind_positional, dropping_layers, without_graphs
 from d2lhybrid.backends.mxnet.variants import HYBRIDIZED, PLAIN_BLOCK, written
+from d2lhybrid.backends.state import copied
 from d2lhybrid.backends.variant import DeferredBuild, TrainingStep, Variant, VariantsByName
 from d2lhybrid.core.arguments import Args, Function, Kwargs
 

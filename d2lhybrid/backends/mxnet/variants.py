@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from mxnet.gluon import Block, HybridBlock, SymbolBlock, nn
 
+from d2lhybrid.backends.call_code import passed, positional
 from d2lhybrid.backends.checks import require_options
 from d2lhybrid.backends.layers import Layer, chain
 from d2lhybrid.backends.mxnet import private
 from d2lhybrid.backends.mxnet.modules import clone_sharing_parameters, keywords_in_order
 from d2lhybrid.backends.variant import DeferredBuild, Variant, VariantsByName
-from d2lhybrid.backends.written import passed, positional
 from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.i18n import noop as N_
 

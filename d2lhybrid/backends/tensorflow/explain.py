@@ -8,6 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from d2lhybrid.backends.attributes import kept_attributes, leaving_attributes
 from d2lhybrid.backends.failures import require_runs, without_logs
 from d2lhybrid.backends.tensorflow import private
 from d2lhybrid.backends.tensorflow.modules import (
@@ -24,7 +25,6 @@ from d2lhybrid.backends.tensorflow.stages import (
     RecordedTrace,
     graphs_of,
 )
-from d2lhybrid.backends.traces import kept_attributes, leaving_attributes
 from d2lhybrid.core.arguments import Args, Kwargs, name_of
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.user_code import last_user_frame

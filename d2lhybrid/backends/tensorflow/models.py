@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from d2lhybrid.backends.cautions import called_for_training, on_other_devices
+from d2lhybrid.backends.checks import called_for_training, on_other_devices
 from d2lhybrid.backends.defaults import models as defaults
 from d2lhybrid.backends.tensorflow.modules import (
     MODULES,

@@ -6,11 +6,11 @@ from typing import Any
 
 import tensorflow as tf
 
+from d2lhybrid.backends.attributes import leaving_attributes
 from d2lhybrid.backends.checks import require_own, require_trainable
-from d2lhybrid.backends.copies import copied
+from d2lhybrid.backends.state import copied
 from d2lhybrid.backends.tensorflow import private
 from d2lhybrid.backends.tensorflow.modules import dropping_layers, require_numbers
-from d2lhybrid.backends.traces import leaving_attributes
 from d2lhybrid.backends.variant import DeferredBuild, TrainingStep, Variant, VariantsByName
 from d2lhybrid.core.arguments import Args, Function, Kwargs, parameters_of
 from d2lhybrid.core.errors import CannotBuildError, first_line

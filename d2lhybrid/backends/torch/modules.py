@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from d2lhybrid.backends import callables
-from d2lhybrid.backends.copies import copied
+from d2lhybrid.backends.state import copied
 from d2lhybrid.backends.torch.private import (
     compiled_wrapper,
     is_compiled_in_place,

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 
 from d2lhybrid.backends.checks import require_own, require_trainable
-from d2lhybrid.backends.copies import copied
+from d2lhybrid.backends.state import copied
 from d2lhybrid.backends.torch import private
 from d2lhybrid.backends.torch.compiler import INDUCTOR, compiled, no_inductor
 from d2lhybrid.backends.torch.modules import dropping_layers

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from d2lhybrid.backends.call_code import passed, positional
 from d2lhybrid.backends.checks import require_options
 from d2lhybrid.backends.layers import Layer, chain
 from d2lhybrid.backends.mlp import functions
@@ -21,7 +22,6 @@ from d2lhybrid.backends.variant import (
     VariantsByName,
     WithCompilerNote,
 )
-from d2lhybrid.backends.written import passed, positional
 from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.i18n import noop as N_
 from d2lhybrid.core.toolchain import why_not_installed
