@@ -62,7 +62,7 @@ def get(name: str) -> Framework:
     if not isinstance(name, str) or name not in _records:
         from d2lhybrid.backends.owners import unknown_name  # and the catalogs, for an error alone
 
-        raise unknown_name(name, known())
+        raise unknown_name(name)
     return _records[name]
 
 

@@ -1,6 +1,5 @@
 """Whose is this? The framework that a model, a tensor or a structure of them belongs to."""
 
-from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
@@ -40,10 +39,10 @@ def unknown_framework(*things: Any) -> UnknownFrameworkError:
     return UnknownFrameworkError(text.format(frameworks=frameworks, kinds=received))
 
 
-def unknown_name(name: Any, known: Iterable[Framework]) -> UnknownFrameworkError:
-    """The error to raise where none of the `known` has this name."""
+def unknown_name(name: Any) -> UnknownFrameworkError:
+    """The error to raise where no framework has this name."""
     text = _("Expected one of the frameworks {frameworks}. Received: {received}.")
-    by_display = {framework.display: framework.name for framework in known}
+    by_display = {framework.display: framework.name for framework in known()}
     names = [*by_display.values()]
     message = text.format(frameworks=", ".join(map(repr, names)), received=kind_of(name))
     near = nearest(name, [*names, *by_display]) if isinstance(name, str) else ""

@@ -1,17 +1,14 @@
 """What Gluon compiles in a call, and why again."""
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from operator import neg
 from time import perf_counter
-from traceback import walk_stack
 from typing import Any
 
 import mxnet as mx
-from mxnet.gluon import Block, HybridBlock
+from mxnet.gluon import HybridBlock
 
 from d2lhybrid.backends.defaults import why as defaults
 from d2lhybrid.backends.hooks import hooked
@@ -22,8 +19,7 @@ from d2lhybrid.backends.mxnet.variants import PLAIN_BLOCK
 from d2lhybrid.backends.overhead import seconds_until_noted
 from d2lhybrid.core.arguments import Function, name_of
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.user_code import last_user_frame
-from d2lhybrid.graphs.explanation import Explanation, Finding, Recording, never_reached
+from d2lhybrid.graphs.explanation import Explanation, Finding, never_reached
 from d2lhybrid.graphs.facts import WatchedCall
 
 eager_operations = defaults.eager_operations

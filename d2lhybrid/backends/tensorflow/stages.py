@@ -33,7 +33,7 @@ _GRADIENTS = {
     for of in ("Input", "Filter")
     for version in ("", "V2")
 }
-CONTRACTIONS = frozenset(
+_CONTRACTIONS = frozenset(
     f"{library}{operation}"
     for library in ("", "_Mkl", "_MklNative")  # the latter two are oneDNN's
     for operation in _PRODUCTS | _CONVOLUTIONS | _GRADIENTS
@@ -82,7 +82,7 @@ def _graph_of(recorded: RecordedTrace, notes: tuple[str, ...]) -> Graph:
         recorded.name,
         stages,
         notes,
-        contractions=hlo.CONTRACTIONS if by_xla else CONTRACTIONS,
+        contractions=hlo.CONTRACTIONS if by_xla else _CONTRACTIONS,
         control_flow=hlo.CONTROL_FLOW if by_xla else CONTROL_FLOW,
         copy_steps=sum(map(_is_copy, stages[-1].operations)),
     )
