@@ -149,7 +149,10 @@ def _random_numbers() -> Iterator[None]:
 
 
 def require_threads(framework: Framework | None) -> None:
-    """Raise ArgumentError where a call would wait for threads that a fork has left behind."""
+    """Raise ArgumentError where a call would wait for threads that a fork has left behind.
+
+    A forked process has none of the threads that its parent's framework had started.
+    """
     if framework not in loaded() or not framework.device.is_started():
         return
     import psutil
