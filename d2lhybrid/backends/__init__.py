@@ -60,9 +60,9 @@ def get(name: str) -> Framework:
         UnknownFrameworkError: there is none of that name.
     """
     if not isinstance(name, str) or name not in _records:
-        from d2lhybrid.backends.owners import unknown_name  # and the catalogs, for an error alone
+        from d2lhybrid.backends.unknown import unknown_name  # and the catalogs, for an error alone
 
-        raise unknown_name(name)
+        raise unknown_name(name, known())
     return _records[name]
 
 

@@ -5,11 +5,10 @@ from typing import Any
 
 from d2lhybrid.backends import known, loaded
 from d2lhybrid.backends.base import Framework
-from d2lhybrid.core.arguments import FORWARD, Args, Kwargs, nearest, write_nearest
+from d2lhybrid.core.arguments import FORWARD, Args, Kwargs
 from d2lhybrid.core.errors import UnknownFrameworkError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import leaves
-from d2lhybrid.core.usage import kind_of
 
 
 def framework_of(*things: Any) -> Framework:
@@ -37,16 +36,6 @@ def unknown_framework(*things: Any) -> UnknownFrameworkError:
     received = ", ".join(kind.removeprefix("builtins.") for kind in kinds) or _("nothing")
     frameworks = ", ".join(framework.display for framework in known())
     return UnknownFrameworkError(text.format(frameworks=frameworks, kinds=received))
-
-
-def unknown_name(name: Any) -> UnknownFrameworkError:
-    """The error to raise where no framework has this name."""
-    text = _("Expected one of the frameworks {frameworks}. Received: {received}.")
-    by_display = {framework.display: framework.name for framework in known()}
-    names = [*by_display.values()]
-    message = text.format(frameworks=", ".join(map(repr, names)), received=kind_of(name))
-    near = nearest(name, [*names, *by_display]) if isinstance(name, str) else ""
-    return UnknownFrameworkError(message + write_nearest(by_display.get(near, near), names))
 
 
 def framework_of_call(function: Any, args: Args, kwargs: Kwargs) -> Framework | None:
