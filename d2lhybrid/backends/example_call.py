@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
@@ -17,9 +17,18 @@ from d2lhybrid.core.pytree import Leaf
 from d2lhybrid.core.treespec import TreeSpec, tree_flatten, with_tensors
 
 if TYPE_CHECKING:
-    from d2lhybrid.backends.base import Framework
+    from d2lhybrid.backends.protocol import DeviceModule, ModelsModule
 
 DynamicDims = Mapping[str, Mapping[int, str]]  # for each input by name, its axes by theirs
+
+
+class SavingFramework(Protocol):
+    """What a call that is saved needs from its framework, which ``base.Framework`` has."""
+
+    @property
+    def device(self) -> DeviceModule: ...
+    @property
+    def models(self) -> ModelsModule: ...
 
 
 @dataclass
@@ -41,7 +50,7 @@ class ExampleCall:
     """
 
     model: Any
-    framework: Framework
+    framework: SavingFramework
     args: Args
     kwargs: Kwargs
     in_spec: TreeSpec
@@ -56,7 +65,7 @@ class ExampleCall:
 
     @classmethod
     def of(
-        cls, framework: Framework, model: Any, args: Args, kwargs: Kwargs, function: Any
+        cls, framework: SavingFramework, model: Any, args: Args, kwargs: Kwargs, function: Any
     ) -> Self:
         """The example of a call; `function` has the names of the positional arguments.
 
