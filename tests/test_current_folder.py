@@ -95,43 +95,6 @@ def test_a_script_that_lies_elsewhere(tmp_path, everything, code):
     assert imported(folder) == ""
 
 
-def test_a_session_that_imports_from_the_current_folder(tmp_path, everything):
-    """As Python and IPython do where there is no script; the module of the model is still found."""
-    folder = fill(tmp_path / "folder", [*everything, "sitecustomize"])
-    (folder / "operators.py").write_text(
-        "from d2lhybrid import import_mxnet\n"
-        "mx = import_mxnet()\n"
-        "class Double(mx.operator.CustomOp):\n"
-        "    def forward(self, is_train, req, in_data, out_data, aux):\n"
-        "        self.assign(out_data[0], req[0], in_data[0] * 2)\n"
-        "@mx.operator.register('double')\n"
-        "class Properties(mx.operator.CustomOpProp):\n"
-        "    def create_operator(self, ctx, shapes, dtypes):\n        return Double()\n"
-        "class Net(mx.gluon.nn.HybridBlock):\n"
-        "    def hybrid_forward(self, F, x):\n        return F.Custom(x, op_type='double')\n"
-    )
-    code = (
-        "import sys\n"
-        "from d2lhybrid import import_mxnet, load, save\n"
-        "from d2lhybrid.artifacts import save as saving\n"
-        "mx = import_mxnet()\n"
-        "sys.path.append('')\n"
-        "from operators import Net\n"
-        "sys.path.pop()\n"
-        "verify, x = saving.verify_in_subprocess, mx.nd.ones((2, 3))\n"
-        "def verify_in_a_session(*given):\n"  # this process has its own imports behind it
-        "    sys.path.insert(0, '')\n"
-        "    try:\n        return verify(*given)\n"
-        "    finally:\n        sys.path.remove('')\n"
-        "saving.verify_in_subprocess = verify_in_a_session\n"
-        "save(Net(), 'a', x)\n"
-        "assert load('a')(x).asnumpy().tolist() == [[2.0] * 3] * 2\n"
-    )
-    (tmp_path / "script.py").write_text(code)
-    python("-W", "ignore", str(tmp_path / "script.py"), cwd=folder)
-    assert imported(folder) == ""
-
-
 def test_the_command_line(tmp_path, everything):
     """``python -m`` itself imports some modules from there, before it comes to the package."""
     (tmp_path / "nothing.py").write_text("import sys\nprint(*sys.modules)\n")

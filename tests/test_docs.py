@@ -22,7 +22,7 @@ PAGES = sorted(
 
 SHOWN_BY_THEIR_VERB = {
     *("Explanation", "Graph", "Inspection", "Judgement", "LoadedModel", "Reason", "Variants"),
-    *("Verification", "errors"),
+    *("Diagnosis", "Reasons", "Verification", "errors"),
 }
 
 

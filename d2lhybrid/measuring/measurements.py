@@ -46,7 +46,7 @@ class Measurements(Mapping[str, Measurement]):
     other_runtimes: tuple[str, ...]  # variants in a package other than the framework
     checked: Seconds | bool  # the tolerance of the answers; True is that of their dtype
     seed: int
-    stopped: str  # 'clear', 'limit' or 'interrupted'
+    stopped: str  # 'clear', 'limit', 'most' (rounds) or 'interrupted'
     margin: Seconds = stats.MARGIN  # what counts as the same, as a fraction
     # The time limit that six rounds would have needed; None if there are six.
     limit_needed: Seconds | None = None
@@ -248,13 +248,13 @@ class Measurements(Mapping[str, Measurement]):
         if verdict != "faster":
             return None if verdict == "undecided" else NEVER
         mine, base = self[label], self[self.baseline]
-        ratio = self.ratio(label)[0]
-        if self.is_busy(label):  # the least that it may be
-            ratio = self.ends_while_busy(label)[0]
+        saved = base.median - mine.median
+        if self.is_busy(label):  # the least of what it saves
+            saved = base.median * (1 - 1 / self.ends_while_busy(label)[0])
         extra = mine.cold_seconds - base.cold_seconds
         if with_build:
             extra += (mine.build_seconds or 0.0) - (base.build_seconds or 0.0)
-        return 1 + max(0, math.ceil(extra / (base.median * (1 - 1 / ratio))))
+        return 1 + max(0, math.ceil(extra / saved)) if saved > 0 else None
 
     def _pair(self, label: str, against: str | None) -> tuple[Samples, Samples]:
         """The samples of this one, and those that they are set against.

@@ -104,7 +104,7 @@ def _choice(rows: Rows) -> list[Row]:
 
 def _is_undecided(row: Row) -> bool:
     """Is it open whether this one is faster?"""
-    return row.latency.verdict == "undecided" and not row.latency.is_not_faster
+    return row.pays_after is None and not row.latency.is_not_faster
 
 
 def _use(row: Row, rows: Rows) -> str:

@@ -57,7 +57,7 @@ class Comparison(Result, Measurements):
     variant was not measured, and `ended_later` which of those had run before. `references` are
     programs to compare with, not to choose from, `deprecated` the variants that their makers have
     deprecated, and `other_runtimes` those that run in a package other than the framework. `stopped`
-    is 'clear', 'limit' or 'interrupted'; `limit_needed` is the time limit, in seconds, that six
+    is 'clear', 'limit', 'most' (rounds) or 'interrupted'; `limit_needed` is the limit that six
     rounds would have needed, or None if there are six.
 
     `processes` are the comparisons of the fresh processes, if any were asked for. Then sample i of

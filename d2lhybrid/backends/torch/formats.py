@@ -13,7 +13,12 @@ from typing import Any
 from d2lhybrid.backends.example_call import ExampleCall
 from d2lhybrid.backends.formats import Format, HostArrays, NativeProgram, Option, Options
 from d2lhybrid.core.environment import variable_set
-from d2lhybrid.core.errors import UnsupportedArtifactError
+from d2lhybrid.core.errors import (
+    CompilerMissingError,
+    NativeRunError,
+    UnsupportedArtifactError,
+    brief,
+)
 from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.core.output import silent
 from d2lhybrid.core.toolchain import require
@@ -83,7 +88,14 @@ class Exported(TorchFormat):
         if not (compiled / "model.pt2").exists():
             program = self._program(folder)
             program.example_inputs = (tuple(from_host(raw, options) for raw in inputs), {})
-            _programs().compile_ahead(program, compiled)
+            try:
+                _programs().compile_ahead(program, compiled)
+            except CompilerMissingError:
+                raise
+            except Exception as error:
+                failure = _("Could not compile the program")
+                fields = {"failure": failure, "error": brief(error)}
+                raise NativeRunError("{failure}: {error}", **fields) from error
         return compiled / "model.pt2"
 
 
