@@ -15,7 +15,7 @@ from typing import Any
 
 from book.errors import BookError
 from book.frameworks import FRAMEWORKS
-from d2lhybrid.backends.environment import environment
+from d2lhybrid.backends.environment import variables_for_child
 
 REQUIRE = "D2LHYBRID_REQUIRE_GPU"
 SECONDS = 300.0  # for a framework to import, to wake its devices and to compute
@@ -62,7 +62,7 @@ def _lacking(module: str) -> str | None:
     command = [sys.executable, "-c", _PROBE, module]
     try:
         pipes: Any = {"capture_output": True, "text": True}
-        done = subprocess.run(command, timeout=SECONDS, env=environment(), **pipes)
+        done = subprocess.run(command, timeout=SECONDS, env=variables_for_child(), **pipes)
     except subprocess.TimeoutExpired:
         return f"It gave no answer within {SECONDS:.0f} s."
     lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]

@@ -17,7 +17,7 @@ from typing import Any
 
 from platformdirs import user_cache_path
 
-from d2lhybrid.backends.environment import environment
+from d2lhybrid.backends.environment import variables_for_child
 from d2lhybrid.backends.formats import NativeProgram
 from d2lhybrid.core import errors
 from d2lhybrid.core.i18n import general, gettext as _, noop as N_
@@ -88,7 +88,7 @@ def execute(command: list[str], failure: str, timeout: float, folder: Path | Non
     Raises:
         NativeRunError: It does not start, ends with an error, or takes longer than `timeout`.
     """
-    options: Any = {"cwd": folder, "env": environment(TF_CPP_MIN_LOG_LEVEL="2")}
+    options: Any = {"cwd": folder, "env": variables_for_child(TF_CPP_MIN_LOG_LEVEL="2")}
     options |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     try:
         process = run(command, timeout, **options)

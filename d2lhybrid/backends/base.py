@@ -110,10 +110,9 @@ class Framework:
 
     def lacks(self, what: str) -> ArgumentError:
         """The error to raise where d2lhybrid does not have this for the framework."""
-        from d2lhybrid.core.i18n import gettext as _  # no framework in use lacks its devices
+        from d2lhybrid.core.usage import unsupported  # no framework in use lacks its devices
 
-        text = _("Expected a framework that {what} supports. Received: {framework}.")
-        return ArgumentError(text.format(what=what, framework=self.display))
+        return unsupported(what, self.display)
 
     @cached_property
     def formats(self) -> Mapping[str, Format]:
@@ -138,3 +137,14 @@ class Framework:
         if not has_defaults:
             raise self.lacks(name)
         return import_module(f"d2lhybrid.backends.defaults.{name}")
+
+
+def tracing_text(framework: str) -> str:
+    """What a TracingError says: a framework traces code, so there is nothing to wait for."""
+    from d2lhybrid.core.i18n import gettext as _  # who only waits needs no catalog
+
+    text = _(
+        "Expected code that computes now. Received: code that {framework} is tracing, so "
+        "there is nothing to measure yet. Measure outside the compiled function, around its call."
+    )
+    return text.format(framework=framework)

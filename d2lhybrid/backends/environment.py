@@ -10,7 +10,7 @@ from d2lhybrid.backends.base import Framework
 NUMERICAL = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
-def environment(**more: str) -> dict[str, str]:
+def variables_for_child(**more: str) -> dict[str, str]:
     """The variables of this process for one that it starts, with `more` where there are no such.
 
     Those of the frameworks are among them, so that none of them takes a GPU's memory beforehand.

@@ -16,7 +16,7 @@ from d2lhybrid.core.output import silent
 from d2lhybrid.core.usage import described
 
 # What libraries log of a call repeats what the explanation says.
-quiet = partial(silent, logs=logging.ERROR)
+without_logs = partial(silent, logs=logging.ERROR)
 MAX_QUEUED_ERRORS = 10  # that a call which fails may leave in queues
 
 
@@ -83,7 +83,7 @@ def require_runs(label: str, run: Function, args: Args, kwargs: Kwargs) -> None:
         CallFailedError: it raised, with the error as its cause.
     """
     try:
-        with quiet():
+        with without_logs():
             run(*args, **kwargs)
     except Exception as error:
         raise call_error(label, error, args, kwargs) from error

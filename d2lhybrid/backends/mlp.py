@@ -26,7 +26,7 @@ from d2lhybrid.core.subprocesses import run
 from d2lhybrid.core.toolchain import find_compiler, no_compiler
 
 SOURCE = Path(__file__).parent.parent / "native" / "mlp.c"
-SECONDS = 600.0  # that the compiler may take
+MOST_COMPILER_SECONDS = 600.0  # that the compiler may take
 _LINEAR = "np.add(np.matmul({h}, w{i}, out=h{i}), b{i}, out=h{i})"
 _ACTIVATIONS = {
     "relu": "np.maximum({h}, 0, out=h{i})",
@@ -200,7 +200,7 @@ def _compiled(layers: Sequence[Layer], x: np.ndarray) -> Folder:
     pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     text = _("Expected the C program to compile. Received from the compiler: {said}")
     try:
-        done = run([*find_compiler("C"), *options], SECONDS, **pipes)
+        done = run([*find_compiler("C"), *options], MOST_COMPILER_SECONDS, **pipes)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise CannotBuildError(text.format(said=brief(error))) from error
     if done.returncode:

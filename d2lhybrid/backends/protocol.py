@@ -140,7 +140,13 @@ class VariantsModule(Protocol):
     """``variants.py``: the ways to run a model."""
 
     def variants(
-        self, model: Any, args: Args, kwargs: Kwargs, include_expert: bool, options: Kwargs, /
+        self,
+        model: Any,
+        args: Args,
+        kwargs: Kwargs,
+        include_expert: bool,
+        compiler_options: Kwargs,
+        /,
     ) -> VariantsByName:
         """Each way to run the model on these arguments, by name.
 
@@ -148,7 +154,7 @@ class VariantsModule(Protocol):
             model: the model, or a function of its tensors.
             args, kwargs: what it is called with.
             include_expert: also the ways for experts.
-            options: for the framework's compiler.
+            compiler_options: for the framework's compiler.
 
         Raises:
             ArgumentError: the compiler has no such option.

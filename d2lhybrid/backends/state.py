@@ -1,5 +1,6 @@
-"""What running a model changes beside its output, and how it is put back."""
+"""What a call may leave behind: the model and random numbers, and how both stay as they were."""
 
+import copy
 import random
 import sys
 from collections import OrderedDict, deque
@@ -11,9 +12,12 @@ from typing import Any
 import numpy as np
 
 from d2lhybrid.backends import loaded
-from d2lhybrid.backends.forks import require_threads
+from d2lhybrid.backends.base import Framework
 from d2lhybrid.backends.owners import find_framework
 from d2lhybrid.core.arguments import FORWARD, RunsModels
+from d2lhybrid.core.errors import ArgumentError, CannotBuildError
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.reader import typed
 from d2lhybrid.core.user_code import is_users
 
 _CONTAINERS = (OrderedDict, dict, list, tuple, set, deque)
@@ -142,3 +146,41 @@ def _random_numbers() -> Iterator[None]:
     finally:
         random.setstate(of_python)
         np.random.set_state(of_numpy)
+
+
+def require_threads(framework: Framework | None) -> None:
+    """Raise ArgumentError where a call would wait for threads that a fork has left behind.
+
+    A forked process has none of the threads that its parent's framework had started.
+    """
+    if framework not in loaded() or not framework.device.is_started():
+        return
+    import psutil
+
+    if psutil.Process().num_threads() == 1:
+        text = _(
+            "Expected a process in which {framework} can start its threads. Received: one forked "
+            "from a process that had used it. Start a fresh one instead: {example}."
+        )
+        example = 'multiprocessing.get_context("spawn")'
+        raise ArgumentError(text.format(framework=framework.display, example=example))
+
+
+def copied(net: Any, shared: dict[int, Any]) -> Any:
+    """A copy of a model, without what it shares with the copy, by id.
+
+    Raises:
+        CannotBuildError: Something in the model cannot be copied, such as a lock or an open file.
+    """
+    try:
+        return copy.deepcopy(net, shared)
+    except Exception as error:
+        text = _(
+            "Expected a model that can be copied, so that yours stays unchanged. Received: "
+            "{error}: {said}. Remove what cannot be copied, or compare functions: {example}."
+        )
+        example = typed(
+            "compare({'eager': net, 'compiled': ...}, x)", "compare FILE.py eager compiled"
+        )
+        names = {"example": example, "said": error}
+        raise CannotBuildError(text.format(**names, error=type(error).__name__)) from error

@@ -189,3 +189,9 @@ def not_comparable(thing: Any) -> str:
             text = _("{label!r} is {kind}, which cannot be called.")
             return text.format(label=label, kind=kind_of(function))
     return ""
+
+
+def unsupported(what: str, framework: str) -> ArgumentError:
+    """The error to raise where d2lhybrid does not have this for a framework."""
+    text = _("Expected a framework that {what} supports. Received: {framework}.")
+    return ArgumentError(text.format(what=what, framework=framework))

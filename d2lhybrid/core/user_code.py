@@ -3,6 +3,7 @@
 import os
 import sysconfig
 from collections.abc import Iterable
+from typing import Any
 
 _LIBRARIES = tuple({sysconfig.get_path(key) + os.sep for key in ("purelib", "platlib", "stdlib")})
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -17,3 +18,12 @@ def last_user_frame(frames: Iterable[tuple[str, int]]) -> tuple[str, int]:
 def is_users(file: str) -> bool:
     """Is a file with code in no installed package and not in this one?"""
     return not file.startswith((*_LIBRARIES, _OURS))
+
+
+def place_of(function: Any) -> tuple[str, int]:
+    """The file of a function, its code or a record of that, and the line at which it begins.
+
+    Of anything that has no code of Python's, no file and no line.
+    """
+    code = getattr(function, "__code__", function)
+    return getattr(code, "co_filename", "") or "", getattr(code, "co_firstlineno", 0) or 0

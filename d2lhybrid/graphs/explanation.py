@@ -11,11 +11,11 @@ from typing import Any, Self
 
 from d2lhybrid.core.environment import ipython
 from d2lhybrid.core.errors import ArgumentError, first_line
-from d2lhybrid.core.i18n import count, gettext as _, ngettext
+from d2lhybrid.core.i18n import count, gettext as _, names, ngettext
 from d2lhybrid.core.table import Column, Table
 from d2lhybrid.core.user_code import last_user_frame
 from d2lhybrid.graphs.graph import Graph
-from d2lhybrid.graphs.program import Program, counted
+from d2lhybrid.graphs.program import Program, counted, with_contractions
 
 
 @dataclass(frozen=True)
@@ -46,17 +46,22 @@ class Finding:
 class Recording:
     """What was recorded of a call; the graphs are made of it when somebody first looks at them.
 
-    `make` makes them: the Python code of the model does not run again.
+    `make` makes them: the Python code of the model does not run again. That takes `seconds`, about,
+    0 where it is known to take little. `eager_operations` are those that eager code starts at least
+    in place of what was recorded, where they were counted while it was recorded.
 
     >>> recording = Recording(lambda: ("first", "second"))
     >>> recording.graphs()
     ('first', 'second')
     """
 
-    seconds = 0.0  # that making the graphs takes, about; 0 where it is known to take little
-
-    def __init__(self, make: Callable[[], tuple[Graph, ...]]) -> None:
-        self._make = make
+    def __init__(
+        self,
+        make: Callable[[], tuple[Graph, ...]],
+        seconds: float = 0.0,
+        eager_operations: int | None = None,
+    ) -> None:
+        self._make, self.seconds, self.eager_operations = make, seconds, eager_operations
 
     def graphs(self) -> tuple[Graph, ...]:
         """The graphs, in the order of the call."""
@@ -183,11 +188,7 @@ def _steps(program: Program) -> str:
             program.control_flow,
         )
     elif program.contractions:
-        text = ngettext(
-            "{steps}, {contractions} of them a matrix product, convolution or attention",
-            "{steps}, {contractions} of them matrix products, convolutions or attention",
-            program.contractions,
-        )
+        return with_contractions(numbers["steps"], program)
     elif program.contractions_in_loops:
         text = _(
             "{steps}, none of them a library call: the compiler turned matrix products, "
@@ -195,12 +196,18 @@ def _steps(program: Program) -> str:
         )
     else:
         text = _("{steps}, none of them a matrix product, convolution or attention")
-    return text.format(**numbers, contractions=count(program.contractions))
+    return text.format(**numbers)
 
 
 def nothing_compiled(reason: str) -> str:
     """The note for a call in which the compiler made nothing."""
     return _("Nothing was compiled, because {reason}.").format(reason=reason)
+
+
+def never_reached(compiled: Iterable[str]) -> str:
+    """Why a call runs no compiled code, if it calls nothing of what is compiled."""
+    text = _("This call doesn't reach what is compiled: {names}.")
+    return text.format(names=names(dict.fromkeys(compiled)))
 
 
 def calls_what_is_compiled(model: str) -> str:

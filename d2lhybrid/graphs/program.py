@@ -8,6 +8,7 @@ and element-wise operations, which a compiler fuses.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from d2lhybrid.core.i18n import count, ngettext
 from d2lhybrid.graphs.fates import FOLDED, FREE, FUSED
 from d2lhybrid.graphs.graph import Graph
 
@@ -51,3 +52,13 @@ def counted(graphs: Sequence[Graph]) -> Program | None:
         contractions_in_loops=sum(graph.contractions_in_loops for graph in graphs),
         copies=sum(graph.copy_steps for graph in graphs),
     )
+
+
+def with_contractions(steps: str, program: Program) -> str:
+    """The steps, in words, with how many of them are contractions."""
+    text = ngettext(
+        "{steps}, {contractions} of them a matrix product, convolution or attention",
+        "{steps}, {contractions} of them matrix products, convolutions or attention",
+        program.contractions,
+    )
+    return text.format(steps=steps, contractions=count(program.contractions))

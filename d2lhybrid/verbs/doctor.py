@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from subprocess import PIPE, CompletedProcess, TimeoutExpired
 
 from d2lhybrid.backends import get, known
-from d2lhybrid.backends.environment import environment
+from d2lhybrid.backends.environment import variables_for_child
 from d2lhybrid.core.i18n import general, gettext as _, language
 from d2lhybrid.core.subprocesses import run, run_python, status
 from d2lhybrid.core.table import Column, Table
@@ -133,7 +133,7 @@ def _answer(
         command: what a user can type to repeat it.
         ask: runs it.
     """
-    variables = {**environment(), "D2LHYBRID_LANGUAGE": language()}
+    variables = {**variables_for_child(), "D2LHYBRID_LANGUAGE": language()}
     try:
         done = ask(timeout=SECONDS, env=variables, stdout=PIPE, stderr=PIPE)
     except TimeoutExpired:

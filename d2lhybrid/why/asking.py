@@ -15,6 +15,7 @@ from time import monotonic, perf_counter
 from typing import NamedTuple, TypeVar
 
 from d2lhybrid.backends.base import Framework
+from d2lhybrid.backends.overhead import quickest
 from d2lhybrid.backends.owners import framework_of_call
 from d2lhybrid.core.i18n import noop as N_
 from d2lhybrid.core.output import quiet, silent
@@ -26,9 +27,8 @@ from d2lhybrid.measuring.row import Row, Rows
 from d2lhybrid.measuring.sampler import Sampler
 from d2lhybrid.why.rules import compiles_again
 
-SECONDS = 1.0  # that all questions may take together
-LIKE_THE_FIRST = 0.2  # of the first call: a call that takes as long may compile as well
-CALLS_OF_AN_OPERATION = 20  # of which the quickest counts
+QUESTION_SECONDS = 1.0  # that all questions may take together
+SHARE_OF_A_COMPILING_CALL = 0.2  # of the first call: a call that takes as long may compile as well
 
 NOTHING = Explanation("", "", compilations=0, graph_count=0)
 _logger = logging.getLogger(__name__)
@@ -74,7 +74,7 @@ def ask(
         progress: say that it is done; None does so where the standard error is a terminal.
         clock: by which the questions have their time.
     """
-    end = clock() + SECONDS
+    end = clock() + QUESTION_SECONDS
     subjects: list[Subject] = []
     with suppress(KeyboardInterrupt), show_status(N_("finding out why"), progress):
         subjects += _subjects(samplers, rows)
@@ -186,7 +186,7 @@ def _watch(subject: Subject) -> Facts:
     programs, again = subject.framework.why.watched_call(subject.sampler.call_apart)
     if programs == 0 and subject.is_compiled:
         return Facts(runs_compiled=False)
-    may_compile = row.latency.seconds >= LIKE_THE_FIRST * row.first_seconds
+    may_compile = row.latency.seconds >= SHARE_OF_A_COMPILING_CALL * row.first_seconds
     return replace(
         facts,
         runs_compiled=True if programs else None,  # else its programs are the framework's own
@@ -226,20 +226,21 @@ def _eager(subject: Subject) -> Facts:
     return replace(
         subject.facts,
         eager_operations=why.eager_operations(subject.explanation),
-        eager_operation_seconds=_quickest(why.eager_operation()),
+        eager_operation_seconds=_quickest_of(why.eager_operation()),
     )
 
 
-def _quickest(operation: Callable[[], object] | None) -> float | None:
+def _quickest_of(operation: Callable[[], object] | None) -> float | None:
     """Seconds of the quickest of some calls; None if there is nothing to call."""
     if operation is None:
         return None
-    times = []
-    for _turn in range(CALLS_OF_AN_OPERATION):
+
+    def taken() -> list[float]:
         start = perf_counter()
         operation()
-        times.append(perf_counter() - start)
-    return min(times)
+        return [perf_counter() - start]
+
+    return quickest(taken)[0]
 
 
 def _runs_what_was_recorded(subject: Subject) -> bool:

@@ -8,6 +8,7 @@ from d2lhybrid.core.table import seconds
 from d2lhybrid.core.user_code import is_users
 from d2lhybrid.graphs.explanation import Finding
 from d2lhybrid.graphs.facts import Facts
+from d2lhybrid.graphs.program import with_contractions
 from d2lhybrid.measuring.row import Row
 
 
@@ -117,12 +118,7 @@ def _program(facts: Facts) -> Iterator[str]:
     operations = recorded.format(n=count(program.recorded))
     in_steps = text.format(operations=operations, n=count(program.steps))
     if program.contractions:
-        text = ngettext(
-            "{steps}, {contractions} of them a matrix product, convolution or attention",
-            "{steps}, {contractions} of them matrix products, convolutions or attention",
-            program.contractions,
-        )
-        in_steps = text.format(steps=in_steps, contractions=count(program.contractions))
+        in_steps = with_contractions(in_steps, program)
     yield in_steps
     if program.folded:
         yield _("{n} computed while compiling").format(n=count(program.folded))

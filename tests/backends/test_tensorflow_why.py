@@ -324,7 +324,7 @@ def test_what_is_compiled_and_never_called_is_named():
         return step(x) if x is None else x * 2
 
     assert not TENSORFLOW.why.watched_call(lambda: run(X)).programs
-    assert TENSORFLOW.why.why_not_compiled(run).endswith("tf.function has compiled: step.")
+    assert TENSORFLOW.why.why_not_compiled(run).endswith("what is compiled: step.")
     assert TENSORFLOW.why.why_not_compiled(lambda x: x * 2) == ""
 
 

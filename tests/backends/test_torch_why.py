@@ -430,7 +430,7 @@ def test_what_was_compiled_may_never_be_reached():
     torch._dynamo.utils.clear_compilation_metrics()  # of which PyTorch keeps some, then forgets
     net = Encoder()
     net.compile(backend="eager")
-    assert why_not(net.encode, X) == "Calls don't reach what was compiled, Encoder."
+    assert why_not(net.encode, X) == "This call doesn't reach what is compiled: Encoder."
     net(X)
     assert PYTORCH.why.watched_call(lambda: net(X)).programs
 

@@ -237,7 +237,7 @@ def test_questions_end_with_their_time_and_the_line_says_so(xyz):
     c, now = compared(xyz, functions, why=False), [0.0]
 
     def slowly(run):
-        now[0] += 2 * asking.SECONDS
+        now[0] += 2 * asking.QUESTION_SECONDS
         return WatchedCall(1, None)
 
     xyz.watched_call = slowly

@@ -38,6 +38,9 @@ def eager_operation() -> Callable[[], Any] | None:
 
 
 def eager_operations(explanation: Explanation) -> int | None:
-    """All that were recorded, but for those that only arrange elements."""
+    """As many as were counted while it was recorded, or all but what only arranges elements."""
+    recording = explanation.recording
+    if recording is not None and recording.eager_operations is not None:
+        return recording.eager_operations
     program = explanation.program
     return program.recorded - program.free if program else None

@@ -1,7 +1,7 @@
 """Devices and tensors of JAX."""
 
 from collections.abc import Iterable, Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
 
@@ -9,10 +9,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from d2lhybrid.backends.base import tracing_text
 from d2lhybrid.backends.defaults import device as defaults
 from d2lhybrid.backends.environment import threads_set
 from d2lhybrid.backends.jax import private
-from d2lhybrid.backends.tracing import tracing_text
 from d2lhybrid.core.errors import TracingError
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.pytree import leaves
@@ -112,8 +112,13 @@ def from_host(host_array: HostArray, options: Mapping[str, Any]) -> Any:
     array = host_array.array
     if host_array.dtype == "bfloat16":
         array = array.view(jnp.bfloat16)
-    with jax.enable_x64(True) if options.get("x64") else nullcontext():
+    with with_64_bits(options):
         return jnp.array(array)
+
+
+def with_64_bits(options: Mapping[str, Any]) -> AbstractContextManager[Any]:
+    """A block in which arrays may have 64 bits, if the options of a format say so."""
+    return jax.enable_x64(True) if options.get("x64") else nullcontext()
 
 
 @cache

@@ -1,7 +1,7 @@
 """What JAX makes of a model: the jaxpr that it traces, what it refuses, where tracers leak."""
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -9,7 +9,8 @@ from typing import Any
 import jax
 from jax.extend.core import jaxprs_in_params
 
-from d2lhybrid.backends.failures import quiet, require_runs
+from d2lhybrid.backends.attributes import kept_attributes
+from d2lhybrid.backends.failures import require_runs, without_logs
 from d2lhybrid.backends.jax import private
 from d2lhybrid.backends.jax.modules import (
     calls_nnx_jit,
@@ -20,18 +21,13 @@ from d2lhybrid.backends.jax.modules import (
     pure,
     traced,
 )
-from d2lhybrid.backends.jax.stages import stages_of
-from d2lhybrid.backends.traces import kept_attributes
+from d2lhybrid.backends.jax.stages import VERSION, graphs_of
 from d2lhybrid.core.arguments import Args, Kwargs, name_of
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.user_code import last_user_frame
+from d2lhybrid.core.user_code import last_user_frame, place_of
 from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
-from d2lhybrid.graphs.graph import Graph
-from d2lhybrid.graphs.hlo import CONTRACTIONS, CONTROL_FLOW
-from d2lhybrid.graphs.stages import Stage
 
-VERSION = f"JAX {jax.__version__}"
 _CALLBACKS = {"pure_callback", "io_callback", "debug_callback", "debug_print"}
 
 
@@ -45,7 +41,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     name = name_of(model)
     compilations = sum(map(private.compilations, compiled_in(model)))
     report = Explanation(VERSION, name, compilations, graph_count=0)
-    with kept_attributes(model), quiet():  # until it is known what leaks
+    with kept_attributes(model), without_logs():  # until it is known what leaks
         before = _live_tracers()
         try:
             jaxpr = traced(model, args, kwargs).jaxpr
@@ -61,7 +57,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         unsupported=leaks,
         # After a leak, a later call may raise, whatever its types are.
         notes=() if leaks else (_signature(model, jaxpr),),
-        recording=Recording(partial(made, programs)),
+        recording=Recording(partial(graphs_of, programs)),
     )
 
 
@@ -102,15 +98,14 @@ def _leak(tracer: Any, model: Any) -> Finding:
         "A tracer leaks: the value of type {type} from this line is still held after tracing has "
         "ended. Using it then raises an error. Return it instead."
     )
-    place = last_user_frame([*_first_line(model), *private.made_at(tracer)])
+    place = last_user_frame([_first_line(model), *private.made_at(tracer)])
     return Finding(text.format(type=tracer.aval.str_short()), *place)
 
 
-def _first_line(model: Any) -> list[tuple[str, int]]:
+def _first_line(model: Any) -> tuple[str, int]:
     """Where the code of a model begins, if it has some."""
     inner = eager(model)
-    code = getattr(inner, "__code__", None) or getattr(type(inner).__call__, "__code__", None)
-    return [(code.co_filename, code.co_firstlineno)] if code else []
+    return place_of(inner if hasattr(inner, "__code__") else type(inner).__call__)
 
 
 def _programs(model: Any, jaxpr: Any) -> list[tuple[str, Any]]:
@@ -129,13 +124,18 @@ def _only_parts(model: Any, jaxpr: Any, programs: Sequence[tuple[str, Any]]) -> 
     """What to say of a model that runs compiled parts and other operations, or several parts."""
     if programs[0][1] is jaxpr:
         return
+    code = f"{'nnx' if is_module(model) else 'jax'}.jit"
+    said = only_parts((name for name, _jaxpr in programs), code)
+    yield Finding(said, *last_user_frame([_first_line(model)]))
+
+
+def only_parts(names: Iterable[str], code: str) -> str:
+    """That these programs are parts of a call; `code` compiles all of it."""
     text = _(
         "Only parts of it are compiled: {names}. What lies between them runs in Python, operation "
         "by operation. {code} compiles all of it."
     )
-    names = ", ".join(dict.fromkeys(name for name, _jaxpr in programs))
-    code = f"{'nnx' if is_module(model) else 'jax'}.jit"
-    yield Finding(text.format(names=names, code=code), *last_user_frame(_first_line(model)))
+    return text.format(names=", ".join(dict.fromkeys(names)), code=code)
 
 
 def _signature(model: Any, jaxpr: Any) -> str:
@@ -157,20 +157,3 @@ def calls_into_python(jaxpr: Any) -> Iterator[Finding]:
             )
         for inner in jaxprs_in_params(equation.params):
             yield from calls_into_python(inner)
-
-
-def made(programs: Sequence[tuple[Any, ...]]) -> tuple[Graph, ...]:
-    """Graphs of programs: of each its name, its jaxpr and, if it is there, what was compiled."""
-    with quiet():
-        return tuple(_graph(name, stages_of(*traced)) for name, *traced in programs)
-
-
-def _graph(name: str, stages: tuple[Stage, ...]) -> Graph:
-    return Graph(
-        VERSION,
-        name,
-        stages,
-        contractions=CONTRACTIONS,
-        control_flow=CONTROL_FLOW,
-        copy_steps=sum(step.operation == "copy" for step in stages[-1].operations),
-    )

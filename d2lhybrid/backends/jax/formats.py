@@ -1,6 +1,5 @@
 """The format that JAX writes and reads."""
 
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -31,8 +30,8 @@ class Exported(Format):
     def write(self, example: ExampleCall, folder: Path) -> dict[str, Option]:
         import jax
 
+        from d2lhybrid.backends.attributes import kept_attributes
         from d2lhybrid.backends.jax.modules import eager, inference, pure
-        from d2lhybrid.backends.traces import kept_attributes
 
         model = pure(eager(inference(example.model)))
         function = jax.jit(replace(example, model=partial(model.run, model.weights)).flat)
@@ -44,12 +43,14 @@ class Exported(Format):
     def read(self, folder: Path, options: Options) -> Any:
         import jax
 
+        from d2lhybrid.backends.jax.device import with_64_bits
+
         exported = jax.export.deserialize(bytearray((folder / "model.stablehlo").read_bytes()))
         compiled = jax.jit(exported.call)
 
         def run(*inputs: Any) -> Any:  # also where 64 bits are switched off
             plain = (x[...] if hasattr(x, "__jax_array__") else x for x in inputs)  # Flax's Param
-            with jax.enable_x64(True) if options.get("x64") else nullcontext():
+            with with_64_bits(options):
                 return compiled(*plain)
 
         return run

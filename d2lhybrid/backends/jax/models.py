@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 
-from d2lhybrid.backends.cautions import in_training_mode, on_other_devices
+from d2lhybrid.backends.checks import in_training_mode, on_other_devices
 from d2lhybrid.backends.jax import private
 from d2lhybrid.backends.jax.modules import (
     flax,

@@ -14,8 +14,8 @@ from typing import Any
 
 import jax
 
-from d2lhybrid.backends import callables
-from d2lhybrid.backends.failures import quiet
+from d2lhybrid.backends.callables import callables_in
+from d2lhybrid.backends.failures import without_logs
 from d2lhybrid.backends.jax import private
 from d2lhybrid.core.arguments import Args, Function, Kwargs, name_of
 from d2lhybrid.core.user_code import is_users
@@ -90,7 +90,7 @@ class Pure:
         integers = {key for key, value in named if is_integers(value)}
         with_values = replace(self, static_keys=self.static_keys | integers)
         for model in (self, with_values) if integers else ():
-            with quiet(), suppress(Exception):
+            with without_logs(), suppress(Exception):
                 model.trace(args, kwargs)
                 return model
         return self  # whose own error says more
@@ -210,17 +210,23 @@ def is_jit(function: Any) -> bool:
     return function is jax.jit or function is getattr(flax(), "jit", jax.jit)
 
 
+def is_compiled(function: Function) -> bool:
+    """Was it, or something in it, compiled, or does it name ``jit`` itself?"""
+    inside = callables_in(function, _parts_of)
+    is_ahead = any(isinstance(part, jax.stages.Compiled) for part in inside)
+    return is_ahead or bool(compiled_in(function)) or any(map(is_jit, inside))
+
+
 def compiled_in(model: Any) -> list[Any]:
     """What ``jax.jit`` or ``nnx.jit`` returned that the model is or may call, each once.
 
     Not what a library defines, such as ``jnp.where``, which JAX has compiled.
     """
-    return [each for each in callables_in(model) if is_jitted(each) and not _is_librarys(each)]
-
-
-def callables_in(model: Any) -> list[Any]:
-    """The model, and what it may call, each once."""
-    return callables.callables_in(model, _parts_of)
+    return [
+        each
+        for each in callables_in(model, _parts_of)
+        if is_jitted(each) and not _is_librarys(each)
+    ]
 
 
 def _parts_of(thing: Any) -> Iterable[Any] | None:

@@ -11,12 +11,15 @@ import jax
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, jaxpr_as_fun
 
+from d2lhybrid.backends.failures import without_logs
 from d2lhybrid.backends.jax import private
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.graphs.fates import decide_fates
-from d2lhybrid.graphs.hlo import LAYOUT_OPS, lowered_ops, read_stage
+from d2lhybrid.graphs.graph import Graph
+from d2lhybrid.graphs.hlo import CONTRACTIONS, CONTROL_FLOW, LAYOUT_OPS, lowered_ops, read_stage
 from d2lhybrid.graphs.stages import Node, Stage, describe_constant
 
+VERSION = f"JAX {jax.__version__}"
 # Equations that only hold a function, by the name of the parameter with its jaxpr.
 _HOLDERS = dict.fromkeys(("closed_call", "custom_jvp_call", "custom_vjp_call"), "call_jaxpr")
 _HOLDERS |= {"jit": "jaxpr", "remat2": "jaxpr"}
@@ -26,7 +29,24 @@ LAYOUT = LAYOUT_OPS | {"broadcast_in_dim", "squeeze", "stop_gradient"}
 _Value = tuple[Any, tuple[str, ...]]
 
 
-def stages_of(closed: Any, executable: Any = None) -> tuple[Stage, ...]:
+def graphs_of(programs: Sequence[tuple[Any, ...]]) -> tuple[Graph, ...]:
+    """Graphs of programs: of each its name, its jaxpr and, if it is there, what was compiled."""
+    with without_logs():
+        return tuple(_graph_of(name, _stages_of(*traced)) for name, *traced in programs)
+
+
+def _graph_of(name: str, stages: tuple[Stage, ...]) -> Graph:
+    return Graph(
+        VERSION,
+        name,
+        stages,
+        contractions=CONTRACTIONS,
+        control_flow=CONTROL_FLOW,
+        copy_steps=sum(step.operation == "copy" for step in stages[-1].operations),
+    )
+
+
+def _stages_of(closed: Any, executable: Any = None) -> tuple[Stage, ...]:
     """The stages of a closed jaxpr, with fates; this compiles it unless it is there compiled.
 
     What a call has compiled names no node, so less is known of what its steps come from.

@@ -12,17 +12,18 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from d2lhybrid.backends.failures import quiet
-from d2lhybrid.backends.jax import device, private
-from d2lhybrid.backends.jax.explain import VERSION, calls_into_python, made
-from d2lhybrid.backends.jax.modules import callables_in, compiled_in, is_jit
-from d2lhybrid.backends.jax.stages import LAYOUT
-from d2lhybrid.backends.overhead import least
+from d2lhybrid.backends.defaults import why as defaults
+from d2lhybrid.backends.failures import without_logs
+from d2lhybrid.backends.jax import device, modules, private
+from d2lhybrid.backends.jax.explain import calls_into_python, only_parts
+from d2lhybrid.backends.jax.modules import compiled_in
+from d2lhybrid.backends.jax.stages import LAYOUT, VERSION, graphs_of
+from d2lhybrid.backends.overhead import quickest
 from d2lhybrid.backends.variant import is_aside
 from d2lhybrid.core.arguments import Function, name_of
-from d2lhybrid.core.i18n import gettext as _, names
+from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.user_code import last_user_frame
-from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
+from d2lhybrid.graphs.explanation import Explanation, Finding, Recording, never_reached
 from d2lhybrid.graphs.facts import WatchedCall
 
 _LONGEST_REASON = 300  # letters: a static argument may be a model, whose text is long
@@ -30,17 +31,8 @@ _LONGEST_REASON = 300  # letters: a static argument may be a model, whose text i
 _DETAILS = r" id=\d+", r" defined at .*?:\d+$", r"<class '[^']*'> with pytree metadata "
 # What eager code may get without starting an operation: another view, or another type of keys.
 _FREE = LAYOUT | {"random_wrap", "random_unwrap"}
-
-
-def is_compiled(function: Function) -> bool:
-    """Was it, or something in it, compiled, or does it name ``jit`` itself?"""
-    return bool(_compiled_in(function)) or any(map(is_jit, callables_in(function)))
-
-
-def _compiled_in(function: Function) -> list[Any]:
-    """The compiled functions that it may call, be they compiled ahead of time."""
-    ahead = [part for part in callables_in(function) if isinstance(part, jax.stages.Compiled)]
-    return [*compiled_in(function), *ahead]
+eager_operations = defaults.eager_operations
+is_compiled = modules.is_compiled
 
 
 def hint(error: Exception) -> str:
@@ -80,13 +72,13 @@ class _Watch:
         self.started = 0  # how many programs the call itself has run
         self._running: Any = None  # the jaxpr of the last program, where it is known
 
-    def run(self, function: Any, jaxpr: Any) -> None:
+    def note_ran(self, function: Any, jaxpr: Any) -> None:
         """Note a program that is run."""
         self.ran.append(_is_of_user(function, jaxpr))
         self.started += not is_aside()
         self._running = jaxpr
 
-    def compile(self, jaxpr: Any, computation: Any) -> None:
+    def note_compiled(self, jaxpr: Any, computation: Any) -> None:
         """Note a program that is made, be it ahead of time."""
         is_of_user = self.ran[-1] if jaxpr is self._running else _is_of_user(None, jaxpr)
         if is_of_user and not device.is_waited_by(jaxpr):
@@ -103,25 +95,22 @@ class _Watch:
             return None
         in_python = [f for _name, jaxpr, _made in programs for f in calls_into_python(jaxpr.jaxpr)]
         if self.started > len(programs):
-            text = _("Only parts of it are compiled: {names}. Python runs what lies between them.")
-            parts = names([*dict.fromkeys(name for name, *_rest in programs)])
-            in_python.insert(0, Finding(text.format(names=parts)))
+            said = only_parts((name for name, *_rest in programs), "jax.jit")
+            in_python.insert(0, Finding(said))
         return Explanation(
             VERSION,
             programs[0][0],
             compilations=0,
             graph_count=len(programs),
             fallbacks=tuple(in_python),
-            recording=_Programs(programs),
+            recording=_recording(programs),
         )
 
 
-class _Programs(Recording):
+def _recording(programs: Sequence[tuple[str, Any, Any]]) -> Recording:
     """The graphs of programs, and how many operations eager code starts in their place at least."""
-
-    def __init__(self, programs: Sequence[tuple[str, Any, Any]]) -> None:
-        super().__init__(partial(made, programs))
-        self.eager_operations = sum(_eager_operations(jaxpr) for _name, jaxpr, _made in programs)
+    operations = sum(_eager_operations(jaxpr) for _name, jaxpr, _made in programs)
+    return Recording(partial(graphs_of, programs), eager_operations=operations)
 
 
 def _eager_operations(closed: Any) -> int:
@@ -137,7 +126,7 @@ def _eager_operations(closed: Any) -> int:
 @contextmanager
 def first_call() -> Iterator[Callable[[], Explanation | None]]:
     watch = _Watch()
-    with private.watched(watch.compile, watch.run):
+    with private.watched(watch.note_compiled, watch.note_ran):
         yield watch.explanation
 
 
@@ -163,10 +152,10 @@ def watched_call(run: Function) -> WatchedCall:
             without.append(Finding(text.format(program=private.traced_name(jaxpr)), *place))
 
     watch = _Watch()
-    with private.cache_misses(said.append), quiet():
+    with private.cache_misses(said.append), without_logs():
         run()  # of whose functions JAX can say then that they were seen
         said.clear()
-        with private.watched(note, watch.run):
+        with private.watched(note, watch.note_ran):
             run()
     again = next(iter([*with_reason, *without]), None)
     return WatchedCall(sum(watch.ran) if watch.ran else None, again)
@@ -187,11 +176,8 @@ def _reason(message: str) -> str:
 def why_not_compiled(function: Function) -> str:
     if jax.config.jax_disable_jit and is_compiled(function):
         return _("{setting} switches the compiler off.").format(setting="jax_disable_jit")
-    compiled = [*map(name_of, compiled_in(function))]
-    if not compiled:
-        return ""
-    text = _("This call doesn't reach what is compiled: {names}.")
-    return text.format(names=names([*dict.fromkeys(compiled)]))
+    compiled = compiled_in(function)
+    return never_reached(map(name_of, compiled)) if compiled else ""
 
 
 def _is_of_user(function: Any, jaxpr: Any) -> bool:
@@ -235,7 +221,7 @@ def seconds_before(run: Function) -> float | None:
         program = called[0][1]
         smallest = partial(jax.jit(_plus_one, keep_unused=True), *program.args, **program.keywords)
         device.wait_for(smallest())  # which compiles it
-        whole, alone, entering = least(
+        whole, alone, entering = quickest(
             lambda: [seconds_until(one) for one in (run, program, smallest)]
         )
     # The user's program may drop arguments that it doesn't use, so its call bounds the other.
@@ -250,8 +236,3 @@ def _plus_one(*args: Any, **kwargs: Any) -> Any:
 
 def eager_operation() -> Callable[[], Any]:
     return partial(jnp.sin, jnp.ones(1))
-
-
-def eager_operations(explanation: Explanation) -> int | None:
-    recording = explanation.recording
-    return recording.eager_operations if isinstance(recording, _Programs) else None

@@ -6,10 +6,10 @@ from typing import Any
 
 import mxnet
 
+from d2lhybrid.backends.base import tracing_text
 from d2lhybrid.backends.defaults import device as defaults
 from d2lhybrid.backends.environment import threads_set
 from d2lhybrid.backends.mxnet import private
-from d2lhybrid.backends.tracing import tracing_text
 from d2lhybrid.core.errors import TracingError
 from d2lhybrid.core.host_array import HostArray
 

@@ -8,10 +8,11 @@ from typing import Any
 from mxnet.gluon import Block, HybridBlock, SymbolBlock
 
 from d2lhybrid.backends.callables import callables_in
-from d2lhybrid.backends.copies import copied
 from d2lhybrid.backends.mxnet import private
+from d2lhybrid.backends.state import copied
 from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.user_code import place_of
 from d2lhybrid.graphs.explanation import Finding
 
 
@@ -58,21 +59,26 @@ def each_once(blocks: Iterable[Any]) -> list[Any]:
     return list({id(block): block for block in blocks}.values())
 
 
-def is_hybridized(function: Function) -> bool:
+def is_compiled(function: Function) -> bool:
     """Does a call reach a graph, or a block of which ``hybridize()`` could make none?"""
     return any(is_graph(block) or private.is_active(block) for block in blocks_in(function))
+
+
+def dropping_layers(model: Any) -> list[Any]:
+    """The blocks of a model that drop in training, so that what it computes is random."""
+    return [block for block in blocks_in(model) if private.drops(block)]
 
 
 def place(block: Any) -> Finding:
     """Where the Python code of a block stands."""
     kind = type(block)
     if can_be_graph(block):
-        code = kind.hybrid_forward.__code__
+        forward = kind.hybrid_forward
         reason = _("{block} isn't hybridized").format(block=kind.__name__)
     else:
-        code, base = kind.forward.__code__, HybridBlock if isinstance(block, HybridBlock) else Block
+        forward, base = kind.forward, HybridBlock if isinstance(block, HybridBlock) else Block
         reason = f"{kind.__name__}({base.__name__}).forward"
-    return Finding(reason, code.co_filename, code.co_firstlineno)
+    return Finding(reason, *place_of(forward))
 
 
 def bind_positional(block: Any, args: Args, kwargs: Kwargs) -> Args:

@@ -10,8 +10,8 @@ from mxnet import gluon
 from mxnet.gluon import HybridBlock
 from mxnet.gluon.nn import Activation
 
-from d2lhybrid.backends.copies import copied
 from d2lhybrid.backends.hooks import hooked
+from d2lhybrid.backends.state import copied
 from d2lhybrid.core.arguments import Args, Function
 
 # The attributes in which a block holds its graph, and whether it is called.
@@ -91,15 +91,15 @@ def activation_name(activation: Activation) -> str:
     return str(activation._act_type)
 
 
-def is_random_in_training(block: Any) -> bool:
-    """Does a block draw random numbers in training?"""
+def drops(block: Any) -> bool:
+    """Does a block drop, and so draw random numbers, in training?"""
     return any(vars(block).get(rate) for rate in ("_rate", "_dropout"))  # the latter of an LSTM
 
 
 # Parameters and their trainer
 
 
-def parameters_of(trainer: Any) -> list[Any]:
+def trained_weights(trainer: Any) -> list[Any]:
     """Those that a trainer updates."""
     return list(trainer._params)
 

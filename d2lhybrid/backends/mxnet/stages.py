@@ -10,7 +10,7 @@ from typing import Any
 import mxnet as mx
 from mxnet.test_utils import environment
 
-from d2lhybrid.backends.failures import quiet
+from d2lhybrid.backends.failures import without_logs
 from d2lhybrid.backends.mxnet import private
 from d2lhybrid.backends.mxnet.device import is_numpy, is_tensor
 from d2lhybrid.core import output
@@ -78,7 +78,7 @@ def record(block: Any, given: Args) -> RecordedBlock:
 
 def graphs_of(blocks: Sequence[RecordedBlock]) -> tuple[Graph, ...]:
     """The graph of each block."""
-    with quiet():
+    with without_logs():
         return tuple(map(_graph_of, blocks))
 
 

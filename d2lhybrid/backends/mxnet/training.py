@@ -8,11 +8,11 @@ import numpy as np
 from mxnet import autograd, gluon
 
 from d2lhybrid.backends.checks import require_own, require_trainable
-from d2lhybrid.backends.copies import copied
 from d2lhybrid.backends.mxnet import private
 from d2lhybrid.backends.mxnet.device import is_numpy, semantics
-from d2lhybrid.backends.mxnet.modules import bind_positional, blocks_in, without_graphs
+from d2lhybrid.backends.mxnet.modules import bind_positional, dropping_layers, without_graphs
 from d2lhybrid.backends.mxnet.variants import HYBRIDIZED, PLAIN_BLOCK, written
+from d2lhybrid.backends.state import copied
 from d2lhybrid.backends.variant import DeferredBuild, TrainingStep, Variant, VariantsByName
 from d2lhybrid.core.arguments import Args, Function, Kwargs
 
@@ -37,7 +37,7 @@ def training(
     models, optimizers = {"gluon.Block": gluon.Block}, {"gluon.Trainer": gluon.Trainer}
     example = 'gluon.Trainer(net.collect_params(), "sgd")'
     require_trainable(net, models, optimizer, optimizers, example)
-    require_own(net, net.collect_params().values(), optimizer, private.parameters_of(optimizer))
+    require_own(net, net.collect_params().values(), optimizer, private.trained_weights(optimizer))
     inputs = bind_positional(net, args, kwargs)
     with semantics(is_numpy(inputs)):
         net(*inputs)  # Gluon creates the parameters of unknown shapes now
@@ -58,7 +58,7 @@ def training(
             trainer.step(len(target))
             return value.mean()
 
-        return TrainingStep(step, _stacked, filter(private.is_random_in_training, blocks_in(net)))
+        return TrainingStep(step, _stacked, dropping_layers(net))
 
     by_name = {"eager": Variant(DeferredBuild(partial(build_step, False)), _STEP)}
     for name, flags in HYBRIDIZED.items():

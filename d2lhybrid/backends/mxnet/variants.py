@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 from mxnet.gluon import Block, HybridBlock, SymbolBlock, nn
 
+from d2lhybrid.backends.call_code import passed, positional
 from d2lhybrid.backends.checks import require_options
 from d2lhybrid.backends.layers import Layer, chain
 from d2lhybrid.backends.mxnet import private
 from d2lhybrid.backends.mxnet.modules import clone_sharing_parameters, keywords_in_order
 from d2lhybrid.backends.variant import DeferredBuild, Variant, VariantsByName
-from d2lhybrid.backends.written import passed, positional
 from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.i18n import noop as N_
 
+NO_BLOCK = N_("MXNet compiles HybridBlocks, and this is a function")
 PLAIN_BLOCK = N_("a plain Block cannot be hybridized; use HybridBlock")
 _STATIC: Kwargs = {"static_alloc": True, "static_shape": True}
 # The flags of hybridize() by the names of the ways.
@@ -36,9 +37,8 @@ def variants(
     """
     require_options("hybridize()", compiler_options, ("backend",))
     if not isinstance(net, Block):
-        reason = N_("it compiles HybridBlocks, and this is a function")
         code = f"y = net({passed(positional(net, args, kwargs), kwargs)})"
-        return {"eager": Variant(net, code), "hybridized": Variant(reason)}
+        return {"eager": Variant(net, code), "hybridized": Variant(NO_BLOCK)}
     keywords = keywords_in_order(net, args, kwargs)
     net(*args, *keywords.values())  # Gluon creates the parameters of unknown shapes now
     # A block takes none by name, so the code passes them by position, too.

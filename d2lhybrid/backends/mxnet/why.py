@@ -1,117 +1,30 @@
-"""What Gluon compiles in a call, and why again: MXNet doesn't report it, so calls are watched."""
+"""What Gluon compiles in a call, and why again."""
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from operator import neg
 from time import perf_counter
-from traceback import walk_stack
 from typing import Any
 
 import mxnet as mx
-from mxnet.gluon import Block, HybridBlock
+from mxnet.gluon import HybridBlock
 
 from d2lhybrid.backends.defaults import why as defaults
 from d2lhybrid.backends.hooks import hooked
 from d2lhybrid.backends.mxnet import modules, private
+from d2lhybrid.backends.mxnet.calls import Call, watch
 from d2lhybrid.backends.mxnet.device import semantics
-from d2lhybrid.backends.mxnet.stages import VERSION, RecordedBlock, graphs_of, record
 from d2lhybrid.backends.mxnet.variants import PLAIN_BLOCK
-from d2lhybrid.backends.overhead import least_until
+from d2lhybrid.backends.overhead import seconds_until_noted
 from d2lhybrid.core.arguments import Function, name_of
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.user_code import last_user_frame
-from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
+from d2lhybrid.graphs.explanation import Explanation, Finding, never_reached
 from d2lhybrid.graphs.facts import WatchedCall
 
 eager_operations = defaults.eager_operations
 hint = defaults.hint
-is_compiled = modules.is_hybridized
-Place = tuple[str, int]  # a file and a line of it
-
-
-@dataclass
-class Call:
-    """What happens to Gluon's blocks in a call.
-
-    ``made`` are new blocks. ``compiled`` and ``cleared`` (which removes a graph) hold each block
-    with the line of the user's code, ``recorded`` what was compiled, by the block's id. ``called``
-    are the blocks whose graphs ran, each time that they did, ``in_python`` those that ran as Python
-    code.
-    """
-
-    made: list[Any] = field(default_factory=list)
-    compiled: list[tuple[Any, Place]] = field(default_factory=list)
-    recorded: dict[int, RecordedBlock] = field(default_factory=dict)
-    cleared: list[tuple[Any, Place]] = field(default_factory=list)
-    called: list[Any] = field(default_factory=list)
-    in_python: list[Any] = field(default_factory=list)
-
-    @contextmanager
-    def watched(self) -> Iterator[None]:
-        """Note what happens in the block."""
-        with (
-            hooked(HybridBlock, "__init__", self._note_made),
-            private.graphs_heard(self._note_compiled, self._note_cleared, self._note_called),
-            hooked(Block, "__call__", self._note_entered),
-        ):
-            yield
-
-    def _note_made(self, block: Any, *_args: Any, **_kwargs: Any) -> None:
-        self.made.append(block)
-
-    def _note_compiled(self, block: Any, *given: Any) -> None:
-        self.compiled.append((block, _users_line()))
-        self.recorded[id(block)] = record(block, given)  # a library may rewrite it afterwards
-
-    def _note_cleared(self, block: Any) -> None:
-        if private.compiled_graph(block) is not None:  # else it has nothing to lose
-            self.cleared.append((block, _users_line()))
-
-    def _note_called(self, block: Any, *_given: Any) -> None:
-        self.called.append(block)
-
-    def _note_entered(self, block: Any, *given: Any) -> None:
-        """With symbols, a block is called for the graph of one that it is in."""
-        is_recorded = any(isinstance(one, mx.sym.Symbol) for one in given)
-        if not (is_recorded or modules.is_graph(block)):
-            self.in_python.append(block)
-
-    def explanation(self) -> Explanation | None:
-        """What was compiled and called; None if nothing was."""
-        called, recorded = modules.each_once(self.called), self.recorded
-        blocks = [recorded[id(block)] for block in called if id(block) in recorded]
-        if not blocks:
-            return None
-        is_known = len(blocks) == len(called)
-        return Explanation(
-            VERSION,
-            name_of(called[0]),
-            len(self.compiled),
-            graph_count=len(called),
-            fallbacks=tuple(map(modules.place, modules.each_once(self.in_python))),
-            recording=Recording(partial(graphs_of, blocks)) if is_known else None,
-        )
-
-
-def _users_line() -> Place:
-    """The innermost line of the user's code that runs now, in the call that is watched."""
-    lines: list[Place] = []
-    for frame, line in walk_stack(sys._getframe()):
-        if frame.f_code is _watch.__code__:
-            break
-        lines.insert(0, (frame.f_code.co_filename, line))
-    return last_user_frame(lines)
-
-
-def _watch(run: Function) -> Call:
-    """Call `run` once, watched."""
-    call = Call()
-    with call.watched():
-        run()
-    return call
+is_compiled = modules.is_compiled
 
 
 @contextmanager
@@ -123,7 +36,7 @@ def first_call() -> Iterator[Callable[[], Explanation | None]]:
 
 
 def watched_call(run: Function) -> WatchedCall:
-    first, second = _watch(run), _watch(run)
+    first, second = watch(run), watch(run)
     return WatchedCall(len(second.called), _why_again(first, second))
 
 
@@ -155,8 +68,7 @@ def why_not_compiled(function: Any) -> str:
             )
             return text.format(block=name_of(block))
     for block in modules.outermost(function, modules.is_graph):
-        text = _("A call never reaches {block}, which is hybridized.")
-        return text.format(block=name_of(block))
+        return never_reached([name_of(block)])
     return ""
 
 
@@ -169,4 +81,4 @@ def seconds_before(run: Function) -> float | None:
     """Seconds from the beginning of a call to that of its first graph, the least of some."""
     begun: list[float] = []
     with hooked(mx.nd.CachedOp, "__call__", lambda *_given: begun.append(perf_counter())):
-        return least_until(begun, run, mx.nd.waitall)
+        return seconds_until_noted(begun, run, mx.nd.waitall)

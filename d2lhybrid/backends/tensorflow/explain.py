@@ -1,14 +1,15 @@
 """What TensorFlow makes of a model: its traces, what it refuses, where it calls Python."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import tensorflow as tf
 
-from d2lhybrid.backends.failures import quiet, require_runs
+from d2lhybrid.backends.attributes import kept_attributes, leaving_attributes
+from d2lhybrid.backends.failures import require_runs, without_logs
 from d2lhybrid.backends.tensorflow import private
 from d2lhybrid.backends.tensorflow.modules import (
     compiled_in,
@@ -20,17 +21,13 @@ from d2lhybrid.backends.tensorflow.modules import (
     users_run_eagerly,
 )
 from d2lhybrid.backends.tensorflow.stages import (
-    CONTRACTIONS,
-    CONTROL_FLOW,
-    is_copy,
-    stages_by_grappler,
-    stages_by_xla,
+    VERSION,
+    RecordedTrace,
+    graphs_of,
 )
-from d2lhybrid.backends.traces import kept_attributes, leaving_attributes
 from d2lhybrid.core.arguments import Args, Kwargs, name_of
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.user_code import last_user_frame
-from d2lhybrid.graphs import hlo
 from d2lhybrid.graphs.explanation import (
     Explanation,
     Finding,
@@ -39,25 +36,8 @@ from d2lhybrid.graphs.explanation import (
     calls_what_is_compiled,
     nothing_compiled,
 )
-from d2lhybrid.graphs.graph import Graph
 
-VERSION = f"TensorFlow {tf.__version__}"
 _INTO_PYTHON = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
-
-
-@dataclass(frozen=True)
-class _Called:
-    """A trace that a call has called.
-
-    ``compiler_ir``: what gives its HLO if XLA compiles it. ``rewritten``: the graphs that Grappler
-    made in this call; empty for a trace that may have run before, which Grappler rewrites once.
-    ``variables``: those of the trace, which have to live until its graph is made.
-    """
-
-    trace: Any
-    compiler_ir: Callable[..., str] | None
-    rewritten: list[Any]
-    variables: tuple[Any, ...]
 
 
 def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
@@ -76,7 +56,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         return replace(report, notes=(because,))
     missing = MissingNames()
     try:
-        with unchanged(model, args, kwargs), kept_attributes(model), quiet():
+        with unchanged(model, args, kwargs), kept_attributes(model), without_logs():
             called = _called(model, args, kwargs, compiled, missing) if compiled else []
             is_in_python = bool(called) and not is_compiled_itself(model)
             if not called:
@@ -95,7 +75,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         graph_count=len(called),
         fallbacks=tuple(found for one in called for found in calls_into_python(one.trace)),
         notes=notes,
-        recording=Recording(partial(_graphs, called, incomplete)),
+        recording=Recording(partial(graphs_of, called, incomplete)),
     )
 
 
@@ -113,9 +93,9 @@ def name(model: Any) -> str:
 
 def _called(
     function: Any, args: Args, kwargs: Kwargs, compiled: Sequence[Any], missing: MissingNames
-) -> list[_Called]:
+) -> list[RecordedTrace]:
     """The traces that a call calls, in its order; `compiled` is what the user has compiled."""
-    called: list[_Called] = []
+    called: list[RecordedTrace] = []
     with private.apart(), ExitStack() as stack:
         collection = private.graph_collection()
         rewritten = missing.ask(lambda: stack.enter_context(collection), [])
@@ -127,7 +107,8 @@ def _called(
                 compiler_ir = private.compiler_ir(trace, tensors)
             is_users = any(trace is one for one in compiled)
             made = [] if is_users else rewritten
-            called.append(_Called(trace, compiler_ir, made, tuple(trace.variables)))
+            variables = tuple(trace.variables)
+            called.append(RecordedTrace(name(trace), trace, compiler_ir, made, variables))
 
         stack.enter_context(private.noted_traces_called(note))
         function(*args, **kwargs)
@@ -144,38 +125,3 @@ def calls_into_python(concrete: Any) -> Iterator[Finding]:
         for node in branch.node_def:
             if node.op in _INTO_PYTHON:
                 yield Finding(f"{node.op} ({branch.signature.name})")
-
-
-def _graphs(called: Sequence[_Called], notes: tuple[str, ...]) -> tuple[Graph, ...]:
-    """The graph of each trace that was called; one that was called several times is read once."""
-    by_trace = {id(one.trace): one for one in called}
-    with quiet():
-        graphs = {
-            key: graph_of(name(one.trace), one.trace, one.compiler_ir, one.rewritten, notes)
-            for key, one in by_trace.items()
-        }
-    return tuple(graphs[id(one.trace)] for one in called)
-
-
-def graph_of(
-    label: str,
-    trace: Any,
-    compiler_ir: Callable[..., str] | None,
-    rewritten: Sequence[Any],
-    notes: tuple[str, ...] = (),
-) -> Graph:
-    """The graph of a trace: by XLA, whose HLO `compiler_ir` gives, or as ``stages_by_grappler``."""
-    by_xla = compiler_ir is not None
-    if compiler_ir is not None:
-        stages = stages_by_xla(trace, compiler_ir)
-    else:
-        stages = stages_by_grappler(trace, rewritten)
-    return Graph(
-        VERSION,
-        label,
-        stages,
-        notes,
-        contractions=hlo.CONTRACTIONS if by_xla else CONTRACTIONS,
-        control_flow=hlo.CONTROL_FLOW if by_xla else CONTROL_FLOW,
-        copy_steps=sum(map(is_copy, stages[-1].operations)),
-    )

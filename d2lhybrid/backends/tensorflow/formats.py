@@ -69,9 +69,9 @@ def _traced(example: ExampleCall) -> Any:
     """A traced function of flat tensors that returns flat ones."""
     import tensorflow as tf
 
+    from d2lhybrid.backends.attributes import kept_attributes
     from d2lhybrid.backends.tensorflow.modules import inference
     from d2lhybrid.backends.tensorflow.private import autographed
-    from d2lhybrid.backends.traces import kept_attributes
 
     model = example.model
     if not isinstance(model, tf.types.experimental.Callable):  # AutoGraph is for the user's code

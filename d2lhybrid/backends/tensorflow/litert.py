@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from d2lhybrid.backends.checks import ONLY_ON_CPU, ONLY_TENSORS, unlike_example
 from d2lhybrid.backends.tensorflow import device
 from d2lhybrid.backends.variant import DeferredBuild
 from d2lhybrid.core.arguments import Args, Function, Kwargs
@@ -15,7 +16,6 @@ from d2lhybrid.core.errors import ArgumentError, CannotBuildError, brief
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.output import quiet
 from d2lhybrid.core.toolchain import why_not_installed
-from d2lhybrid.core.usage import described
 
 
 def why_missing() -> str:
@@ -34,7 +34,7 @@ def build(trace: Function, args: Args, kwargs: Kwargs) -> DeferredBuild:
 
     def convert() -> tuple[bytes, Any]:
         if any(device.is_accelerated(tensor) for tensor in tf.nest.flatten((args, kwargs))):
-            raise CannotBuildError(_("it only supports models on the CPU"))
+            raise CannotBuildError(_(ONLY_ON_CPU))
         traced = trace()
         # Of a model of Keras in its place, the converter leaves out the weights (TensorFlow 2.21).
         converter = tf.lite.TFLiteConverter.from_concrete_functions([traced], traced)
@@ -76,17 +76,13 @@ class _Model:
         self._inputs = [given["index"] for given in interpreter.get_input_details()]
         self._outputs = [result["index"] for result in interpreter.get_output_details()]
         if len(self._outputs) != len(tf.nest.flatten(structure)):
-            raise CannotBuildError(_("it only supports models that return tensors"))
+            raise CannotBuildError(_(ONLY_TENSORS))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves = self._flat(args, kwargs)
         if [*filterfalse(is_input, leaves)] != self._constants:
-            text = _(
-                "Expected arguments like those that this was compiled for: ({expected}). Received: "
-                "({received})."
-            )
-            expected, received = described(self._args, self._kwargs), described(args, kwargs)
-            raise ArgumentError(text.format(expected=expected, received=received))
+            example = self._args, self._kwargs
+            raise ArgumentError(unlike_example(example, (args, kwargs)))
         for index, tensor in zip(self._inputs, filter(is_input, leaves), strict=True):
             self._interpreter.set_tensor(index, tensor)
         self._interpreter.invoke()

@@ -6,15 +6,15 @@ from typing import Any
 
 import tensorflow as tf
 
-from d2lhybrid.backends.cautions import called_for_training, on_other_devices
+from d2lhybrid.backends.checks import called_for_training, on_other_devices
 from d2lhybrid.backends.defaults import models as defaults
-from d2lhybrid.backends.tensorflow import private
 from d2lhybrid.backends.tensorflow.modules import (
     MODULES,
     SEEDS,
     VARIABLES,
     inference,
     put_back,
+    trained_layers,
     unchanged,
 )
 from d2lhybrid.core.arguments import Args, Function, Kwargs
@@ -46,16 +46,10 @@ def infer(model: Function, args: Args, kwargs: Kwargs) -> Any:
 def warnings(model: Function, args: Args, kwargs: Kwargs) -> Iterable[str]:
     """TensorFlow copies what is on another device."""
     is_training = isinstance(model, tf.keras.layers.Layer) and kwargs.get("training") is True
-    layers = filter(_acts_in_training, private.layers(model)) if is_training else ()
+    layers = trained_layers(model) if is_training else ()
     yield from called_for_training(model, layers, "training=True")
     weights = model.variables if isinstance(model, MODULES) else ()
     yield from on_other_devices(model, weights, args, kwargs, _devices_of)
-
-
-def _acts_in_training(layer: Any) -> bool:
-    """Does it normalize by batches, or drop?"""
-    is_normalizing = isinstance(layer, tf.keras.layers.BatchNormalization)
-    return is_normalizing or (isinstance(layer, tf.keras.layers.Dropout) and layer.rate > 0)
 
 
 def _devices_of(leaf: Any) -> frozenset[str]:

@@ -10,10 +10,10 @@ from typing import Any
 
 import tensorflow as tf
 
+from d2lhybrid.backends.attributes import leaving_attributes
 from d2lhybrid.backends.callables import callables_in
-from d2lhybrid.backends.failures import quiet
+from d2lhybrid.backends.failures import without_logs
 from d2lhybrid.backends.tensorflow import private
-from d2lhybrid.backends.traces import leaving_attributes
 from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.errors import CannotBuildError
 from d2lhybrid.core.i18n import gettext as _
@@ -61,6 +61,11 @@ def _parts_of(thing: Any) -> Iterable[Any] | None:
         parts = [*getattr(thing, "submodules", ()), *private.layers(thing)]
         return [getattr(thing, name, None) for name in ("__call__", "call")] + parts
     return None
+
+
+def is_compiled(model: Any) -> bool:
+    """Is it compiled, or something that a call of it calls, as far as code names it?"""
+    return bool(compiled_in(model))
 
 
 def is_compiled_itself(model: Any) -> bool:
@@ -114,11 +119,34 @@ def unchanged(model: Function, args: Args, kwargs: Kwargs) -> Iterator[None]:
     traced as a whole, nobody knows them. None of the user's functions is traced.
     """
     used: Iterable[Any] = ()
-    with quiet(), eagerly(), suppress(Exception):
+    with without_logs(), eagerly(), suppress(Exception):
         function = tf.function(leaving_attributes(model, model))
         used = function.get_concrete_function(*args, **kwargs).variables
     with put_back(used):
         yield
+
+
+def trained_layers(model: Any) -> list[Any]:
+    """The layers of Keras in a model that act in training: they normalize by batches, or drop."""
+    return [layer for layer in private.layers(model) if _acts_in_training(layer)]
+
+
+def dropping_layers(model: Any) -> list[Any]:
+    """Those that draw random numbers in training."""
+    return [layer for layer in private.layers(model) if _drops(layer)]
+
+
+def _acts_in_training(layer: Any) -> bool:
+    """Does it normalize by batches, or drop?"""
+    is_normalizing = isinstance(layer, tf.keras.layers.BatchNormalization)
+    return is_normalizing or (isinstance(layer, tf.keras.layers.Dropout) and layer.rate > 0)
+
+
+def _drops(layer: Any) -> bool:
+    """Does a layer of Keras draw random numbers in training?"""
+    rates = [vars(layer).get(name) for name in ("dropout", "recurrent_dropout")]  # of an LSTM, say
+    draws = any(isinstance(value, SEEDS) for value in vars(layer).values())
+    return draws and (rates == [None, None] or any(rates))
 
 
 def require_numbers(inputs: Iterable[Any]) -> None:

@@ -30,7 +30,7 @@ def is_started() -> bool:
         return True
 
 
-def optimized(optimizer: Any) -> list[Any]:
+def trained_weights(optimizer: Any) -> list[Any]:
     """The variables for which an optimizer of Keras was built; none if it wasn't, or if unknown."""
     return list(getattr(optimizer, "_trainable_variables", ()))
 

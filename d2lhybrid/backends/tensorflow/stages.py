@@ -2,17 +2,20 @@
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from graphlib import TopologicalSorter
 from typing import Any
 
 import tensorflow as tf
 
+from d2lhybrid.backends.failures import without_logs
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.graphs import hlo
 from d2lhybrid.graphs.fates import decide_fates
+from d2lhybrid.graphs.graph import Graph
 from d2lhybrid.graphs.stages import Node, Part, Stage, describe_constant
 
+VERSION = f"TensorFlow {tf.__version__}"
 _INPUTS = {"Placeholder", "_Arg", "_DeviceArg"}
 _RESULTS = {"_Retval", "_DeviceRetval"}
 _NO_WORK = _RESULTS | {"NoOp"}
@@ -30,7 +33,7 @@ _GRADIENTS = {
     for of in ("Input", "Filter")
     for version in ("", "V2")
 }
-CONTRACTIONS = frozenset(
+_CONTRACTIONS = frozenset(
     f"{library}{operation}"
     for library in ("", "_Mkl", "_MklNative")  # the latter two are oneDNN's
     for operation in _PRODUCTS | _CONVOLUTIONS | _GRADIENTS
@@ -43,19 +46,61 @@ CONTROL_FLOW |= {
 }
 
 
-def stages_by_grappler(concrete: Any, rewritten: Sequence[Any]) -> tuple[Stage, ...]:
+@dataclass(frozen=True)
+class RecordedTrace:
+    """A trace that a call has called.
+
+    ``compiler_ir``: what gives its HLO if XLA compiles it. ``rewritten``: the graphs that Grappler
+    made in this call; empty for a trace that may have run before, which Grappler rewrites once.
+    ``variables``: those of the trace, which have to live until its graph is made.
+    """
+
+    name: str
+    trace: Any
+    compiler_ir: Callable[..., str] | None
+    rewritten: Sequence[Any]
+    variables: tuple[Any, ...] = ()
+
+
+def graphs_of(recorded: Sequence[RecordedTrace], notes: tuple[str, ...] = ()) -> tuple[Graph, ...]:
+    """The graph of each trace that was called; one that was called several times is read once."""
+    by_trace = {id(one.trace): one for one in recorded}
+    with without_logs():
+        graphs = {key: _graph_of(one, notes) for key, one in by_trace.items()}
+    return tuple(graphs[id(one.trace)] for one in recorded)
+
+
+def _graph_of(recorded: RecordedTrace, notes: tuple[str, ...]) -> Graph:
+    """The graph of a trace: by XLA, if it compiles the trace, or by Grappler."""
+    by_xla = recorded.compiler_ir is not None
+    if recorded.compiler_ir is not None:
+        stages = _stages_by_xla(recorded.trace, recorded.compiler_ir)
+    else:
+        stages = _stages_by_grappler(recorded.trace, recorded.rewritten)
+    return Graph(
+        VERSION,
+        recorded.name,
+        stages,
+        notes,
+        contractions=hlo.CONTRACTIONS if by_xla else _CONTRACTIONS,
+        control_flow=hlo.CONTROL_FLOW if by_xla else CONTROL_FLOW,
+        copy_steps=sum(map(_is_copy, stages[-1].operations)),
+    )
+
+
+def _stages_by_grappler(concrete: Any, rewritten: Sequence[Any]) -> tuple[Stage, ...]:
     """The stages of a trace; `rewritten` are the graphs that Grappler made when the trace ran.
 
     Without any, there is the first stage alone.
     """
-    traced = traced_stage(concrete)
+    traced = _traced_stage(concrete)
     left = [_rewritten(traced, rewritten)] if rewritten else []
     return decide_fates([traced, *left], _LAYOUT_OPS)
 
 
-def stages_by_xla(concrete: Any, compiler_ir: Callable[..., str]) -> tuple[Stage, ...]:
+def _stages_by_xla(concrete: Any, compiler_ir: Callable[..., str]) -> tuple[Stage, ...]:
     """The stages of a trace that XLA compiles; `compiler_ir` gives its HLO."""
-    traced = traced_stage(concrete)
+    traced = _traced_stage(concrete)
     names = {node.name for node in traced.operations}
     layout = {node.name for node in traced.operations if node.operation in _LAYOUT_OPS}
     lowered_ops = hlo.lowered_ops(compiler_ir(stage="hlo"), names, layout)
@@ -67,7 +112,7 @@ def stages_by_xla(concrete: Any, compiler_ir: Callable[..., str]) -> tuple[Stage
     return decide_fates([replace(traced, nodes=nodes), left], _LAYOUT_OPS)
 
 
-def traced_stage(concrete: Any) -> Stage:
+def _traced_stage(concrete: Any) -> Stage:
     """The trace, in which each operation that has a state has an effect, except reads."""
     results = [tensor.op.name for tensor in concrete.outputs]
     stage = _stage(_("traced"), concrete.graph.as_graph_def().node, results)
@@ -90,7 +135,7 @@ def _rewritten(traced: Stage, collected: Sequence[Any]) -> Stage:
     return _stage(_("after Grappler"), nodes, outputs, names)
 
 
-def is_copy(step: Node) -> bool:
+def _is_copy(step: Node) -> bool:
     """Does this step only copy, or transpose because Grappler prefers another layout?"""
     return step.operation == "copy" or "LayoutOptimizer" in step.name
 

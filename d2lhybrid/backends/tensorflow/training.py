@@ -6,11 +6,11 @@ from typing import Any
 
 import tensorflow as tf
 
+from d2lhybrid.backends.attributes import leaving_attributes
 from d2lhybrid.backends.checks import require_own, require_trainable
-from d2lhybrid.backends.copies import copied
+from d2lhybrid.backends.state import copied
 from d2lhybrid.backends.tensorflow import private
-from d2lhybrid.backends.tensorflow.modules import SEEDS, require_numbers
-from d2lhybrid.backends.traces import leaving_attributes
+from d2lhybrid.backends.tensorflow.modules import dropping_layers, require_numbers
 from d2lhybrid.backends.variant import DeferredBuild, TrainingStep, Variant, VariantsByName
 from d2lhybrid.core.arguments import Args, Function, Kwargs, parameters_of
 from d2lhybrid.core.errors import CannotBuildError, first_line
@@ -37,7 +37,7 @@ def training(
     models = {"keras.Layer": tf.keras.layers.Layer, "tf.Module": tf.Module}
     optimizers = {"keras.optimizers.Optimizer": tf.keras.optimizers.Optimizer}
     require_trainable(net, models, optimizer, optimizers, "keras.optimizers.SGD(0.1)")
-    known = private.optimized(optimizer)
+    known = private.trained_weights(optimizer)
     require_own(net, net.trainable_variables, optimizer, known)
     is_keras = isinstance(net, tf.keras.layers.Layer)
     keywords = {"training": True, **kwargs} if is_keras else kwargs
@@ -45,7 +45,7 @@ def training(
     if not (net.variables and all(getattr(layer, "built", True) for layer in layers)):
         # This creates the weights of unbuilt layers, and computes nothing that changes them.
         tf.function(leaving_attributes(net, net)).get_concrete_function(*args, **kwargs)
-    random = [*filter(_drops, layers)]
+    random = dropping_layers(net)
     target_first = _takes_target_first(loss)
 
     def build_step(compiler: Callable[[Function], Function] | None = None) -> Function:
@@ -83,13 +83,6 @@ def _takes_target_first(loss: Function) -> bool:
     """
     first_parameter = next((parameter.name for parameter in parameters_of(loss)), "")
     return isinstance(loss, tf.keras.losses.Loss) or first_parameter == "y_true"
-
-
-def _drops(layer: Any) -> bool:
-    """Does a layer of Keras draw random numbers in training?"""
-    rates = [vars(layer).get(name) for name in ("dropout", "recurrent_dropout")]  # of an LSTM, say
-    draws = any(isinstance(value, SEEDS) for value in vars(layer).values())
-    return draws and (rates == [None, None] or any(rates))
 
 
 def _copied_keras(net: Any, args: Args, kwargs: Kwargs) -> Any:

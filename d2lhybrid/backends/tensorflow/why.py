@@ -19,24 +19,25 @@ from typing import Any
 import tensorflow as tf
 
 from d2lhybrid.backends.defaults import why as defaults
-from d2lhybrid.backends.failures import quiet
-from d2lhybrid.backends.overhead import least
-from d2lhybrid.backends.tensorflow import compiler, explain, private
+from d2lhybrid.backends.failures import without_logs
+from d2lhybrid.backends.overhead import quickest
+from d2lhybrid.backends.tensorflow import compiler, explain, modules, private
 from d2lhybrid.backends.tensorflow.modules import (
     compiled_in,
     is_by_xla,
     users_run_eagerly,
 )
-from d2lhybrid.backends.tensorflow.stages import CONTROL_FLOW
+from d2lhybrid.backends.tensorflow.stages import CONTROL_FLOW, VERSION, RecordedTrace, graphs_of
 from d2lhybrid.core.arguments import Function
-from d2lhybrid.core.i18n import gettext as _, names
+from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.user_code import last_user_frame
-from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
+from d2lhybrid.graphs.explanation import Explanation, Finding, Recording, never_reached
 from d2lhybrid.graphs.facts import WatchedCall
 from d2lhybrid.graphs.fates import DROPPED, FOLDED, FREE
 from d2lhybrid.graphs.graph import Graph
 
 hint = defaults.hint
+is_compiled = modules.is_compiled
 # To read what XLA makes of a trace takes one more compilation, which nothing interrupts.
 _LONGEST_XLA_SECONDS = 0.3  # of a first call, tracing included
 _LONGEST_TYPE = 80  # letters of an argument's type or value
@@ -46,7 +47,7 @@ _ONLY_IN_GRAPHS |= {"Shape", "ShapeN", "Size", "BroadcastGradientArgs"}
 
 
 @dataclass(frozen=True)
-class _Called:
+class _CalledTrace:
     """A trace that was called: is it new, which shapes had its tensors, which line calls it?"""
 
     trace: Any
@@ -56,7 +57,7 @@ class _Called:
 
 
 @contextmanager
-def _traces_called() -> Iterator[list[_Called]]:
+def _traces_called() -> Iterator[list[_CalledTrace]]:
     """The traces that this thread calls in the block; new are those that are made in it."""
     called, made_before = [], compiler.programs_compiled() or 0
 
@@ -65,7 +66,7 @@ def _traces_called() -> Iterator[list[_Called]]:
         is_new = compiler.number_of(trace) > made_before
         shapes = [f"{tensor.dtype.name} {tensor.shape}" for tensor in tensors]
         stack = [(frame.f_code.co_filename, line) for frame, line in walk_stack(None)]
-        called.append(_Called(trace, is_new, shapes, last_user_frame(reversed(stack))))
+        called.append(_CalledTrace(trace, is_new, shapes, last_user_frame(reversed(stack))))
 
     with private.noted_traces_called(note):
         yield called
@@ -78,7 +79,7 @@ def _traces_called() -> Iterator[list[_Called]]:
 class _FirstCall:
     """The traces that a call calls, in order, and what Grappler makes meanwhile."""
 
-    called: list[_Called] = field(default_factory=list)
+    called: list[_CalledTrace] = field(default_factory=list)
     rewritten: list[Any] = field(default_factory=list)
     seconds: float = 0.0
     makes_dataset: bool = False  # as Keras's ``predict`` does, in Python
@@ -88,7 +89,7 @@ class _FirstCall:
         if not any(is_new.values()):
             return None
         return Explanation(
-            explain.VERSION,
+            VERSION,
             explain.name(self.called[0].trace),
             sum(is_new.values()),
             graph_count=len(is_new),
@@ -100,9 +101,9 @@ class _FirstCall:
         )
 
     def _graphs(self, traces: Mapping[Any, bool]) -> tuple[Graph, ...]:
-        return tuple(self._graph(trace, is_new) for trace, is_new in traces.items())
+        return graphs_of([self._recorded(trace, is_new) for trace, is_new in traces.items()])
 
-    def _graph(self, trace: Any, is_new: bool) -> Graph:
+    def _recorded(self, trace: Any, is_new: bool) -> RecordedTrace:
         by_xla, compiler_ir = is_by_xla(trace), None
         is_static = all(tensor.shape.is_fully_defined() for tensor in trace.inputs)
         if by_xla and is_static and self.seconds <= _LONGEST_XLA_SECONDS:
@@ -110,8 +111,7 @@ class _FirstCall:
             compiler_ir = private.compiler_ir(trace, inputs)
         # Grappler rewrites a trace at its first run, which was before if the trace isn't new.
         rewritten = self.rewritten if is_new and not by_xla else []
-        name = explain.name(trace)
-        return explain.graph_of(name, trace, compiler_ir, rewritten)
+        return RecordedTrace(explain.name(trace), trace, compiler_ir, rewritten)
 
 
 @contextmanager
@@ -131,10 +131,6 @@ def first_call() -> Iterator[Callable[[], Explanation | None]]:
         yield call.explanation
         call.seconds = perf_counter() - start
         call.makes_dataset = compiler.data_traces_made() > data_before
-
-
-def is_compiled(function: Function) -> bool:
-    return bool(compiled_in(function))
 
 
 def eager_operation() -> Callable[[], Any]:
@@ -158,7 +154,7 @@ def eager_operations(explanation: Explanation) -> int:
 
 def watched_call(run: Function) -> WatchedCall:
     """A second call that compiles has a trace that is new, or XLA compiles one for a new shape."""
-    with quiet():
+    with without_logs():
         with _traces_called() as before:
             run()
         with _traces_called() as now:
@@ -166,7 +162,7 @@ def watched_call(run: Function) -> WatchedCall:
     return WatchedCall(len(now), _why_again(now, before))
 
 
-def _why_again(now: list[_Called], before: list[_Called]) -> Finding | None:
+def _why_again(now: list[_CalledTrace], before: list[_CalledTrace]) -> Finding | None:
     for call in now:
         if call.is_new:
             return Finding(_why_traced(call, before), *call.place)
@@ -176,7 +172,7 @@ def _why_again(now: list[_Called], before: list[_Called]) -> Finding | None:
     return None
 
 
-def _why_traced(new: _Called, before: list[_Called]) -> str:
+def _why_traced(new: _CalledTrace, before: list[_CalledTrace]) -> str:
     """How a trace differs from the nearest that the call before called at the same place."""
     name = explain.name(new.trace)
     at_place = (call.trace for call in before if call.place == new.place)
@@ -205,7 +201,7 @@ def _differing(trace: Any, other: Any) -> list[tuple[str, Any, Any]]:
     return [(name, kind, before) for name, kind, before in pairs if kind != before]
 
 
-def _why_compiled(call: _Called, before: list[_Called]) -> str:
+def _why_compiled(call: _CalledTrace, before: list[_CalledTrace]) -> str:
     """Which shape is new to a trace that the call before called, too; empty if none is."""
     earlier = [other.shapes for other in before if other.trace is call.trace]
     if not earlier or call.shapes in earlier:
@@ -222,8 +218,7 @@ def why_not_compiled(function: Any) -> str:
         text = _("After {setting}, each tf.function runs as Python code.")
         return text.format(setting="tf.config.run_functions_eagerly(True)")
     if compiled := compiled_in(function):
-        text = _("A call never reaches what tf.function has compiled: {names}.")
-        return text.format(names=names(map(explain.name, compiled)))
+        return never_reached(map(explain.name, compiled))
     if isinstance(function, tf.keras.Model) and function.compiled:
         return _(
             "Keras compiles a model for fit, evaluate and predict. A call of the model itself runs "
@@ -255,11 +250,11 @@ def seconds_before(run: Function) -> float | None:
         if not called:
             return None
         _when, trace, tensors = called[0]
-        until, inside = least(lambda: seconds_of(run))
+        until, inside = quickest(lambda: seconds_of(run))
         compiled = tf.function(_add_one_to_first, jit_compile=is_by_xla(trace) or None)
         smallest = partial(compiled, *tensors)
         smallest()  # which compiles it
-        _until, entering = least(lambda: seconds_of(smallest))
+        _until, entering = quickest(lambda: seconds_of(smallest))
         return until + min(inside, entering)
 
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import torch
 
+from d2lhybrid.backends.checks import ONLY_ON_CPU, ONLY_TENSORS, unlike_example
 from d2lhybrid.backends.torch import export, private
 from d2lhybrid.backends.torch.compiler import INDUCTOR
 from d2lhybrid.backends.variant import DeferredBuild, Folder
 from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.errors import ArgumentError, CannotBuildError
 from d2lhybrid.core.i18n import gettext as _, sentences
-from d2lhybrid.core.usage import described
 
 
 class Checked:
@@ -51,17 +51,12 @@ class Checked:
             fitted = map(_laid_out, leaves, self._leaves)
             args, kwargs = self._structure.unflatten(fitted)
         except ValueError:
-            text = _(
-                "Expected arguments like those that this was compiled for: ({expected}). Received: "
-                "({received})."
-            )
             rules = _(
                 "Dtypes, shapes, devices and numbers have to be the same, and the strides as well "
                 "if the example is part of a larger tensor."
             )
-            expected = described(self._args, self._kwargs, detailed=True)
-            received = described(args, kwargs, detailed=True)
-            text = text.format(expected=expected, received=received)
+            example = self._args, self._kwargs
+            text = unlike_example(example, (args, kwargs), detailed=True)
             raise ArgumentError(sentences(text, rules)) from None
         return args, kwargs
 
@@ -119,7 +114,7 @@ class OnnxFile(Folder):
         program = _export(net, args, kwargs)
         tensors = chain(program.state_dict.values(), args, kwargs.values())
         if {str(getattr(tensor, "device", "cpu")) for tensor in tensors} != {"cpu"}:
-            raise CannotBuildError(_("it only supports models on the CPU"))
+            raise CannotBuildError(_(ONLY_ON_CPU))
         with torch.no_grad():
             export.write_onnx(program, self.path)
         self.given, self.returned = program.call_spec.in_spec, program.call_spec.out_spec
@@ -132,7 +127,7 @@ def onnxruntime(net: Any, args: Args, kwargs: Kwargs) -> DeferredBuild:
         session = export.open_session(file.path, torch.get_num_threads())
         names = [given.name for given in session.get_inputs()]
         if len(session.get_outputs()) != file.returned.num_leaves:
-            raise CannotBuildError(_("it only supports models that return tensors"))
+            raise CannotBuildError(_(ONLY_TENSORS))
 
         def run_on_tensor(x: Any) -> Any:
             return torch.from_numpy(session.run(None, {names[0]: x.detach().numpy()})[0])

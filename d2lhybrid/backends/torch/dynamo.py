@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from d2lhybrid.backends.torch.parts import callables_in
+from d2lhybrid.backends.torch.modules import callables_in
 from d2lhybrid.backends.torch.private import (
     APART,
     backend_of,
@@ -23,9 +23,10 @@ from d2lhybrid.backends.torch.private import (
 )
 from d2lhybrid.core.arguments import Function
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.user_code import last_user_frame
+from d2lhybrid.core.user_code import last_user_frame, place_of
 from d2lhybrid.graphs.explanation import Finding
 
+LIMIT = "torch._dynamo.config.recompile_limit"  # what a user sets
 _FRAMES = re.compile(r'^  File "(.+)", line (\d+), in ', re.MULTILINE)  # beneath a reason
 
 
@@ -47,7 +48,7 @@ class Noted(NamedTuple):
     @property
     def failures(self) -> list[Finding]:
         """The functions that it gave up, with all that it said."""
-        return [Finding(one.fail_reason, *place(one)) for one in self.failed]
+        return [Finding(one.fail_reason, *place_of(one)) for one in self.failed]
 
 
 NOTHING = Noted([], [])
@@ -148,20 +149,15 @@ def has_graph(record: Any) -> bool:
     return bool(record.co_name and not record.fail_type and record.graph_op_count)
 
 
-def place(code: Any) -> tuple[str, int]:
-    """The file of code, or of the record of its compilation, and the line at which it begins."""
-    return code.co_filename or "", code.co_firstlineno or 0
-
-
 def records_of(models: Sequence[Any]) -> list[Any] | None:
     """The latest compilations of the code of models and of what it calls, also those that failed.
 
     None if there may have been others, which TorchDynamo has forgotten since.
     """
     called = [inner for model in models for inner in (model, *callables_in(original(model)))]
-    places = {place(code) for inner in called for code in codes_of(inner)}
+    places = {place_of(code) for inner in called for code in codes_of(inner)}
     records = compilation_records()
-    found = [record for record in records if place(record) in places]
+    found = [record for record in records if place_of(record) in places]
     is_full = len(records) == torch._dynamo.utils._compilation_metrics.maxlen
     return None if is_full and not found else found
 
@@ -171,7 +167,7 @@ def failure(records: Sequence[Any]) -> Finding | None:
     for record in reversed(records):
         if record.fail_type:
             line = record.fail_user_frame_filename or "", record.fail_user_frame_lineno or 0
-            return Finding(record.fail_reason, *last_user_frame([place(record), line]))
+            return Finding(record.fail_reason, *last_user_frame([place_of(record), line]))
     return None
 
 
@@ -184,11 +180,11 @@ def why_compiled(record: Any) -> Finding:
     said = record.recompile_reason
     if not said:
         text = _("TorchDynamo had no program for {function} yet").format(function=record.co_name)
-        return Finding(text, *last_user_frame([place(record)]))
+        return Finding(text, *last_user_frame([place_of(record)]))
     _program, _colon, guard = said.splitlines()[0].partition(": ")
     frames = [(file, int(line)) for file, line in _FRAMES.findall(said)]
     reason = guard.partition("  # ")[0].strip()  # without the line of code behind it
-    return Finding(reason, *last_user_frame([place(record), *frames]))
+    return Finding(reason, *last_user_frame([place_of(record), *frames]))
 
 
 def users_frames(error: Exception) -> list[tuple[str, int]] | None:

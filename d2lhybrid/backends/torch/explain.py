@@ -1,6 +1,5 @@
 """What TorchDynamo makes of a model: graphs, graph breaks and recompilations."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from inspect import isfunction
@@ -9,14 +8,15 @@ from typing import Any
 
 import torch
 
-from d2lhybrid.backends.failures import quiet, require_runs
+from d2lhybrid.backends.failures import require_runs, without_logs
 from d2lhybrid.backends.torch import dynamo
 from d2lhybrid.backends.torch.compiler import compiled
-from d2lhybrid.backends.torch.parts import compiled_in, eager, is_compiled
+from d2lhybrid.backends.torch.modules import compiled_in, eager, is_compiled
 from d2lhybrid.backends.torch.private import compiled_wrapper
-from d2lhybrid.backends.torch.stages import graph_of
+from d2lhybrid.backends.torch.stages import VERSION, graph_of, graphs_of
 from d2lhybrid.core.arguments import Args, Function, Kwargs, name_of
 from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.user_code import place_of
 from d2lhybrid.graphs.explanation import (
     Explanation,
     Finding,
@@ -25,9 +25,7 @@ from d2lhybrid.graphs.explanation import (
     calls_what_is_compiled,
     nothing_compiled,
 )
-from d2lhybrid.graphs.graph import Graph
 
-VERSION = f"PyTorch {torch.__version__.partition('+')[0]}"
 _Seen = tuple[list[Any], Exception | None]
 
 
@@ -42,7 +40,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
 
     def record(*graph: Any) -> Function:
         """What makes the graph, once somebody asks."""
-        return dynamo.in_tracing_context(partial(graph_of, VERSION, name, *graph))
+        return dynamo.in_tracing_context(partial(graph_of, name, *graph))
 
     compilations = missing.ask(lambda: dynamo.compilations(model), 0)
     limits = missing.ask(lambda: dynamo.limits(model), [])
@@ -64,7 +62,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         reasons = [finding.reason for finding in (*breaks, *failures)]
         notes = (nothing_compiled(why_no_graph(reasons[-1] if reasons else "")), *notes)
     given_up = [replace(failure, reason=failure.reason.splitlines()[0]) for failure in failures]
-    reached = [_limit_reached(code, limit) for code, limit in limits]
+    reached = [_no_more_programs(code, limit) for code, limit in limits]
     return Explanation(
         VERSION,
         name,
@@ -74,7 +72,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         fallbacks=() if error else (*given_up, *reached),
         unsupported=(Finding.of(error, dynamo.users_frames(error)),) if error else (),
         notes=notes,
-        recording=Recording(partial(made, recorded)),
+        recording=Recording(partial(graphs_of, recorded)),
     )
 
 
@@ -101,7 +99,7 @@ def _run(see: Function, model: Any, is_inside: bool, args: Args, kwargs: Kwargs)
 
         return run
 
-    with quiet():
+    with without_logs():
         try:
             if is_inside:
                 with dynamo.compiling_with(backend):
@@ -115,23 +113,15 @@ def _run(see: Function, model: Any, is_inside: bool, args: Args, kwargs: Kwargs)
     return seen, None
 
 
-def made(recorded: Sequence[Function]) -> tuple[Graph, ...]:
-    """The graphs of a call, by what makes each; parts that share a program have one."""
-    with quiet():
-        graphs_of = {make: make() for make in dict.fromkeys(recorded)}
-    return tuple(graphs_of[make] for make in recorded)
-
-
-def _limit_reached(code: CodeType, limit: int) -> Finding:
+def _no_more_programs(code: CodeType, limit: int) -> Finding:
     """What to say of code of which TorchDynamo compiles no more programs."""
     text = _(
         "The limit of {limit} compilations is reached ({setting}): a call that fits none of these "
         "programs runs eagerly, or raises with fullgraph=True. {command} shows why it was compiled "
         "again."
     )
-    names = {"setting": "torch._dynamo.config.recompile_limit", "command": "TORCH_LOGS=recompiles"}
-    said, place = text.format(limit=limit, **names), (code.co_filename, code.co_firstlineno)
-    return Finding(said, *place)
+    names = {"setting": dynamo.LIMIT, "command": "TORCH_LOGS=recompiles"}
+    return Finding(text.format(limit=limit, **names), *place_of(code))
 
 
 def why_no_graph(message: str) -> str:

@@ -16,7 +16,7 @@ from torch import nn
 from d2lhybrid.backends.example_call import ExampleCall
 from d2lhybrid.backends.torch import private
 from d2lhybrid.backends.torch.models import evaluating
-from d2lhybrid.backends.torch.parts import eager
+from d2lhybrid.backends.torch.modules import eager
 from d2lhybrid.core.errors import SaveError, UnsupportedArtifactError, brief
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.output import silent
@@ -24,7 +24,7 @@ from d2lhybrid.core.toolchain import USUAL_CXX, find_compiler, require
 from d2lhybrid.core.treespec import TreeSpec
 
 
-def padding(net: Any, inputs: int) -> str:
+def why_padding_differs(net: Any, inputs: int) -> str:
     """Why a module may compute other padded rows than each program of it; nothing if it may not.
 
     A mask is one more input.
@@ -78,7 +78,7 @@ def exported(example: ExampleCall, folder: Path) -> Any:
     dynamic_shapes: Any = (tuple(dims),)  # of Flat's one parameter, ``*tensors``
     if can_export_directly(plain):
         module, dynamic_shapes = plain.model, tuple(dims)
-    if differs := padding(module, len(example.inputs)):
+    if differs := why_padding_differs(module, len(example.inputs)):
         raise SaveError(differs)
     # The exporter takes a size of 1 for a constant, so it sees the larger example.
     inputs = tuple(x.contiguous() for x in example.larger_inputs or example.inputs)

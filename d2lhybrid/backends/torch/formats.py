@@ -40,7 +40,7 @@ class TorchFormat(Format):
     """What PyTorch's formats share."""
 
     def function(self, model: Any) -> Any:
-        from d2lhybrid.backends.torch.parts import eager
+        from d2lhybrid.backends.torch.modules import eager
 
         model = eager(model)
         return getattr(model, "forward", model)

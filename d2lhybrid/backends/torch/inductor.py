@@ -21,6 +21,7 @@ from d2lhybrid.backends.torch.nodes import (
     origins,
     short_name,
 )
+from d2lhybrid.backends.torch.private import without_disk_cache
 
 CHANNELS_LAST = "channels-last"
 
@@ -108,16 +109,14 @@ def plan(recorded: Any, inputs: Any) -> Plan:
             plans.append(Plan(lowered_ops, aten.graph, steps, outputs, recorded_id, layout))
             raise _Planned
 
-        with torch._inductor.config.patch(
-            _post_fusion_custom_pass=note_steps, fx_graph_cache=False
-        ):
+        with torch._inductor.config.patch(_post_fusion_custom_pass=note_steps):
             return torch._inductor.compile_fx.compile_fx_inner(aten, examples, **settings)
 
     # What wants gradients makes Inductor plan a training: `variants` runs a model without.
     plain = [_without_gradient(x) if getattr(x, "requires_grad", False) else x for x in inputs]
     try:
         with (
-            torch._functorch.config.patch(enable_autograd_cache=False),
+            without_disk_cache(),
             # Freezing may take the weights away from the user's model.
             torch._inductor.config.patch(
                 joint_custom_pre_pass=note_lowered_ops, freezing_discard_parameters=False

@@ -53,7 +53,7 @@ def evaluating(model: Any) -> Iterator[None]:
 
 def warnings(model: Function, _args: Args, _kwargs: Kwargs) -> Iterable[str]:
     # Only a comparison asks for them.
-    from d2lhybrid.backends.cautions import in_training_mode
-    from d2lhybrid.backends.torch.layers import trained_layers
+    from d2lhybrid.backends.checks import in_training_mode
+    from d2lhybrid.backends.torch.modules import trained_layers
 
     return in_training_mode(model, trained_layers(model), "net.eval()")

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from d2lhybrid.backends.failures import without_logs
 from d2lhybrid.backends.torch import inductor
 from d2lhybrid.backends.torch.nodes import (
     branch_graph,
@@ -20,12 +21,14 @@ from d2lhybrid.backends.torch.nodes import (
     returns_input,
     short_name,
 )
+from d2lhybrid.core.arguments import Function
 from d2lhybrid.core.errors import brief
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.graphs.fates import FUSED, KEPT, REWRITTEN, decide_fates
 from d2lhybrid.graphs.graph import Graph
 from d2lhybrid.graphs.stages import Node, Part, Stage
 
+VERSION = f"PyTorch {torch.__version__.partition('+')[0]}"
 # Operations that only arrange elements; nodes with these are left out after the recorded stage.
 _VIEWS = {"permute", "t", "transpose", "view", "_unsafe_view", "reshape", "expand", "squeeze"}
 _VIEWS |= {"unsqueeze", "slice", "select", "as_strided", "alias", "detach", "getitem"}
@@ -60,7 +63,14 @@ def is_view(operation: str) -> bool:
     return operation in _LAYOUT_OPS
 
 
-def graph_of(version: str, name: str, recorded: Any, inputs: Any) -> Graph:
+def graphs_of(recorded: Sequence[Function]) -> tuple[Graph, ...]:
+    """The graphs of a call, by what makes each; parts that share a program have one."""
+    with without_logs():
+        graphs = {make: make() for make in dict.fromkeys(recorded)}
+    return tuple(graphs[make] for make in recorded)
+
+
+def graph_of(name: str, recorded: Any, inputs: Any) -> Graph:
     """The stages of a graph that TorchDynamo recorded; if Inductor cannot plan it, the first."""
     title = _("recorded by TorchDynamo")
     try:
@@ -75,14 +85,14 @@ def graph_of(version: str, name: str, recorded: Any, inputs: Any) -> Graph:
     except Exception as error:  # what Inductor does not take, or a private name that is gone
         text = _("This report lacks what Inductor makes of the graph: {reason}.")
         first = _stage(title, recorded.graph, lambda _node: {})
-        return Graph(version, name, (first,), (text.format(reason=brief(error)),))
+        return Graph(VERSION, name, (first,), (text.format(reason=brief(error)),))
     kinds = {part.kind for step in stages[-1].operations for part in step.parts}
     contractions = frozenset(filter(_CONTRACTION.search, kinds))
     decided = decide_fates(stages, _LAYOUT_OPS)
     that_run = [node for node in decided[0].operations if node.fate in (KEPT, FUSED, REWRITTEN)]
     in_loops = [node for node in that_run if _RECORDED_CONTRACTION.search(node.operation)]
     return Graph(
-        version,
+        VERSION,
         name,
         decided,
         contractions=contractions,

@@ -5,10 +5,10 @@ from typing import Any
 import torch
 
 from d2lhybrid.backends.checks import require_own, require_trainable
-from d2lhybrid.backends.copies import copied
+from d2lhybrid.backends.state import copied
 from d2lhybrid.backends.torch import private
 from d2lhybrid.backends.torch.compiler import INDUCTOR, compiled, no_inductor
-from d2lhybrid.backends.torch.layers import dropping_layers
+from d2lhybrid.backends.torch.modules import dropping_layers
 from d2lhybrid.backends.variant import DeferredBuild, TrainingStep, Variant, VariantsByName
 from d2lhybrid.core.arguments import Args, Function, Kwargs
 
@@ -22,7 +22,7 @@ _STEP = """def step():
 
 
 def training(
-    net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, y: Any
+    net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
 ) -> VariantsByName:
     """Each way by its name; each trains a copy of the model with a copy of the optimizer.
 
@@ -33,8 +33,7 @@ def training(
     optimizers = {"torch.optim.Optimizer": torch.optim.Optimizer}
     example = "torch.optim.SGD(net.parameters(), lr=0.1)"
     require_trainable(net, {"torch.nn.Module": torch.nn.Module}, optimizer, optimizers, example)
-    known = (tensor for group in optimizer.param_groups for tensor in group["params"])
-    require_own(net, net.parameters(), optimizer, known)
+    require_own(net, net.parameters(), optimizer, trained_weights(optimizer))
     private.start_dynamo()
 
     def make(compile_model: bool = False, compile_step: bool = False) -> Function:
@@ -44,7 +43,7 @@ def training(
 
         def step() -> Any:
             optimizer_copy.zero_grad()
-            value = loss(model(*args, **kwargs), y).mean()
+            value = loss(model(*args, **kwargs), target).mean()
             value.backward()
             optimizer_copy.step()
             return value.detach()
@@ -60,3 +59,8 @@ def training(
         "torch.compile": Variant(fast_net, "net = torch.compile(net)\n" + step),
         "torch.compile step": Variant(fast_step, _STEP + "fast = torch.compile(step)\ny = fast()"),
     }
+
+
+def trained_weights(optimizer: Any) -> list[Any]:
+    """Those that an optimizer updates."""
+    return [weight for group in optimizer.param_groups for weight in group["params"]]

@@ -8,13 +8,13 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from d2lhybrid.backends.call_code import passed, positional
 from d2lhybrid.backends.checks import require_options
-from d2lhybrid.backends.copies import copied
 from d2lhybrid.backends.layers import Layer, chain
 from d2lhybrid.backends.mlp import functions
 from d2lhybrid.backends.torch import ahead, export, private
 from d2lhybrid.backends.torch.compiler import INDUCTOR, compiled, no_inductor
-from d2lhybrid.backends.torch.parts import eager
+from d2lhybrid.backends.torch.modules import clone_sharing_parameters, eager
 from d2lhybrid.backends.variant import (
     NOTHING_COMPILED,
     DeferredBuild,
@@ -22,7 +22,6 @@ from d2lhybrid.backends.variant import (
     VariantsByName,
     WithCompilerNote,
 )
-from d2lhybrid.backends.written import passed, positional
 from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.i18n import noop as N_
 from d2lhybrid.core.toolchain import why_not_installed
@@ -34,7 +33,7 @@ fast = torch.jit.optimize_for_inference(frozen)"""
 
 
 def variants(
-    net: Any, args: Args, kwargs: Kwargs, include_expert: bool, options: Kwargs
+    net: Any, args: Args, kwargs: Kwargs, include_expert: bool, compiler_options: Kwargs
 ) -> VariantsByName:
     """Each way by its name: most are built at their first call, some give a reason why they cannot.
 
@@ -42,38 +41,38 @@ def variants(
     on what it compiles. All but "eager, with gradients" run without gradients: a way that records
     none does not compete with one that does.
     """
-    require_options("torch.compile", options, ("dynamic", "backend", "mode"))
+    require_options("torch.compile", compiler_options, ("dynamic", "backend", "mode"))
     private.start_dynamo()
     names = positional(net, args, kwargs)
     arguments = passed(names, kwargs)
     run = f"with torch.no_grad():\n    y = fast({arguments})"
     plain = f"with torch.no_grad():\n    y = net({arguments})"
-    net = _clone_sharing_parameters(eager(net))
+    net = clone_sharing_parameters(eager(net))
     unfit = _why_not_ahead(net)
-    ways = {
+    by_name = {
         "eager": _eager(net, len(args) + len(kwargs), plain),
         **_torchscript(net, unfit, run),
-        "torch.compile": _compiled(net, run, options),
+        "torch.compile": _compiled(net, run, compiler_options),
     }
-    if not options.keys() & {"backend", "mode"}:  # unless the user has chosen
-        ways["torch.compile reduce-overhead"] = _reduce_overhead(net, run, options)
+    if not compiler_options.keys() & {"backend", "mode"}:  # unless the user has chosen
+        by_name["torch.compile reduce-overhead"] = _reduce_overhead(net, run, compiler_options)
     package = no_inductor() or export.no_packages() or ahead.aotinductor(net, args, kwargs)
     example = _example(names, kwargs)
-    ways["aotinductor"] = Variant(unfit or package, _package_code(example, arguments))
+    by_name["aotinductor"] = Variant(unfit or package, _package_code(example, arguments))
     if isinstance(net, nn.Module):
         lacking = why_not_installed(("onnxruntime", "onnxscript"), "onnx")
         session = unfit or lacking or ahead.onnxruntime(net, args, kwargs)
         values = zip([*names, *kwargs], [*args, *kwargs.values()], strict=True)
         tensors = [name for name, value in values if isinstance(value, torch.Tensor)]
-        ways["onnxruntime"] = Variant(session, _onnx_code(example, tensors), role="runtime")
+        by_name["onnxruntime"] = Variant(session, _onnx_code(example, tensors), role="runtime")
     if include_expert:
-        dynamic = {name: value for name, value in options.items() if name == "dynamic"}
-        ways |= {
+        dynamic = {name: value for name, value in compiler_options.items() if name == "dynamic"}
+        by_name |= {
             "torch.compile max-autotune": _compiled(net, run, dynamic | {"mode": "max-autotune"}),
             **_functions(net, run, dynamic),
             "eager, with gradients": Variant(net, f"y = net({arguments})"),
         }
-    return ways
+    return by_name
 
 
 def _example(names: Sequence[str], kwargs: Kwargs) -> str:
@@ -110,28 +109,10 @@ def _why_not_ahead(net: Any) -> str:
     return ""
 
 
-def _clone_sharing_parameters(net: Any) -> Any:
-    """A copy that shares its tensors with the module; not in training mode, which changes them.
-
-    Its submodules are eager as well. A function is returned as it is.
-    """
-    if not isinstance(net, nn.Module):
-        return net
-    tensors = [] if net.training else [*net.parameters()]
-    # What a forward left behind (the weight of weight_norm, a last activation) cannot be copied.
-    attributes = (value for module in net.modules() for value in vars(module).values())
-    tensors += [a for a in attributes if isinstance(a, torch.Tensor) and not a.is_leaf]
-    clone: nn.Module = copied(net, {id(tensor): tensor for tensor in tensors})
-    for path, submodule in reversed([*clone.named_modules(remove_duplicate=False)]):
-        if private.original(submodule) is not submodule:
-            clone.set_submodule(path, private.original(submodule))
-    return clone
-
-
 def _eager(net: Any, inputs: int, code: str) -> Variant:
     """The model as Python runs it, with a note if it computes other padded rows than the others."""
     run = private.without_gradients(net)
-    differs = export.padding(net, inputs).rstrip(".。")
+    differs = export.why_padding_differs(net, inputs).rstrip(".。")
     if not differs:
         return Variant(run, code)
     return Variant(DeferredBuild(lambda: WithCompilerNote(run, lambda: differs)), code)
@@ -144,7 +125,7 @@ def _torchscript(net: Any, unfit: str, run: str) -> VariantsByName:
     """
 
     def script() -> Any:
-        return private.scripted(_clone_sharing_parameters(net))
+        return private.scripted(clone_sharing_parameters(net))
 
     def frozen() -> Any:
         return torch.jit.optimize_for_inference(torch.jit.freeze(script()))
@@ -211,15 +192,15 @@ def _functions(net: Any, run: str, options: Kwargs) -> VariantsByName:
 
 def dense_layers(net: Any) -> list[Layer] | None:
     """The model as a chain of dense layers; None if it is anything else."""
-    return chain(_parts(net))
+    return chain(_chain_parts(net))
 
 
-def _parts(net: Any) -> Iterator[Layer | str | None]:
-    """Those of a ``Sequential``, also inside another; a model of any other class is one part."""
+def _chain_parts(net: Any) -> Iterator[Layer | str | None]:
+    """What ``chain`` takes: of a ``Sequential`` the parts of each module, also if it is nested."""
     net = eager(net)
     if type(net) is nn.Sequential and not private.has_hooks(net):
         for module in net:
-            yield from _parts(module)
+            yield from _chain_parts(module)
     elif private.has_hooks(net):
         yield None
     elif type(net) is nn.Linear and net.weight.dtype == torch.float32:

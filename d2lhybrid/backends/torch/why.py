@@ -11,19 +11,27 @@ import torch
 from torch.autograd.profiler import profile
 
 from d2lhybrid.backends.defaults import why as defaults
-from d2lhybrid.backends.failures import quiet
-from d2lhybrid.backends.overhead import least_until
-from d2lhybrid.backends.torch import device, dynamo, inductor, parts, private
-from d2lhybrid.backends.torch.explain import VERSION, made, why_no_graph
+from d2lhybrid.backends.failures import without_logs
+from d2lhybrid.backends.overhead import seconds_until_noted
+from d2lhybrid.backends.torch import device, dynamo, inductor, modules, private
+from d2lhybrid.backends.torch.explain import why_no_graph
 from d2lhybrid.backends.torch.nodes import operation_name
-from d2lhybrid.backends.torch.stages import graph_of, is_view
+from d2lhybrid.backends.torch.stages import VERSION, graph_of, graphs_of, is_view
 from d2lhybrid.core.arguments import Function, name_of
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.graphs.explanation import Explanation, Finding, MissingNames, Recording
+from d2lhybrid.core.user_code import place_of
+from d2lhybrid.graphs.explanation import (
+    Explanation,
+    Finding,
+    MissingNames,
+    Recording,
+    never_reached,
+)
 from d2lhybrid.graphs.facts import WatchedCall
 
+eager_operations = defaults.eager_operations
 hint = defaults.hint
-is_compiled = parts.is_compiled
+is_compiled = modules.is_compiled
 _REGION = "Torch-Compiled Region: "  # the profiler's name for the code around a program
 # Seconds for each operation that it takes Inductor, about, to plan once more what it runs.
 _PLANNING_SECONDS = 0.01
@@ -53,30 +61,23 @@ def first_call() -> Iterator[Callable[[], Explanation | None]]:
             graph_count=count,
             breaks=tuple(new.breaks),
             fallbacks=tuple(new.failures),
-            recording=_Graphs(graphs) if is_known else None,
+            recording=_recording(graphs) if is_known else None,
         )
     )
 
 
-class _Graphs(Recording):
-    """Graphs that are made by functions, and how many operations eager code starts in their place.
+def _recording(graphs: Sequence[Any]) -> Recording:
+    """Graphs that are made by functions, beside each of which stands how many operations it has.
 
-    At least: what only changes a view isn't counted.
+    Eager code starts at least those: what only changes a view isn't counted.
     """
-
-    def __init__(self, recorded: Sequence[Any]) -> None:
-        super().__init__(partial(made, [make for make, _operations in recorded]))
-        self.eager_operations = sum(operations for _make, operations in recorded)
-        self.seconds = _PLANNING_SECONDS * self.eager_operations
+    operations = sum(of_one for _make, of_one in graphs)
+    make = partial(graphs_of, [make for make, _operations in graphs])
+    return Recording(make, _PLANNING_SECONDS * operations, operations)
 
 
 def eager_operation() -> Callable[[], Any]:
     return partial(neg, torch.ones(1, device="cpu"))
-
-
-def eager_operations(explanation: Explanation) -> int | None:
-    recording = explanation.recording
-    return recording.eager_operations if isinstance(recording, _Graphs) else None
 
 
 def _recorded(graph: Any, inputs: Any, options: dict[str, Any]) -> tuple[Function, int] | None:
@@ -92,7 +93,7 @@ def _recorded(graph: Any, inputs: Any, options: dict[str, Any]) -> tuple[Functio
 
     def make() -> Any:
         with torch._inductor.config.patch(options):
-            return graph_of(VERSION, "", own, inputs)
+            return graph_of("", own, inputs)
 
     called = [node for node in graph.graph.nodes if node.op.startswith("call_")]
     operations = sum(not is_view(operation_name(node)) for node in called)
@@ -104,7 +105,7 @@ def watched_call(run: Function) -> WatchedCall:
 
     TorchDynamo also compiles code of Python's without any graph in it, which is no program.
     """
-    with quiet():
+    with without_logs():
         run()
         earlier = {id(record): record for record in dynamo.compilation_records()}
         with profile(use_kineto=False) as profiled:
@@ -127,21 +128,20 @@ def seconds_before(run: Function) -> float | None:
     None if no program of Inductor's runs: those of other backends are code of Python's.
     """
     with inductor.programs_timed() as begun:
-        return least_until(begun, run, device.synchronize)
+        return seconds_until_noted(begun, run, device.synchronize)
 
 
 def why_not_compiled(function: Function) -> str:
     """Why a call of `function` runs nothing compiled, by what TorchDynamo has noted of its code."""
     if is_compiled(function) and (setting := private.switched_off()):
         return _("{setting} switches the compiler off.").format(setting=setting)
-    compiled = parts.compiled_in(function)
+    compiled = modules.compiled_in(function)
     records = dynamo.records_of(compiled)
     if not compiled or records is None:
         return ""
     if not records:
-        text = _("Calls don't reach what was compiled, {name}.")
-        return text.format(name=name_of(compiled[0]))
-    if reached := _limit_reached(function, records):
+        return never_reached([name_of(compiled[0])])
+    if reached := _why_no_more_programs(function, records):
         return reached
     if failure := dynamo.failure(records):
         text = _("Python runs this code, because {reason}.")
@@ -151,20 +151,20 @@ def why_not_compiled(function: Function) -> str:
     return ""
 
 
-def _limit_reached(function: Function, records: Sequence[Any]) -> str:
+def _why_no_more_programs(function: Function, records: Sequence[Any]) -> str:
     """Which code of `function` TorchDynamo compiles no more, and why it was compiled last."""
     for code, limit in dynamo.limits(function):
         text = _(
             "The limit of {limit} compilations of this code is reached ({setting}): {place}. The "
             "last one had this reason: {reason}."
         )
-        of_code = [one for one in records if dynamo.place(one) == dynamo.place(code)]
+        of_code = [one for one in records if place_of(one) == place_of(code)]
         if not of_code:  # TorchDynamo has forgotten them
             continue
         finding = dynamo.why_compiled(of_code[-1])
         if not finding.file:  # the code is PyTorch's own
-            finding = Finding(finding.reason, *dynamo.place(code))
-        names = {"limit": limit, "setting": "torch._dynamo.config.recompile_limit"}
+            finding = Finding(finding.reason, *place_of(code))
+        names = {"limit": limit, "setting": dynamo.LIMIT}
         return text.format(place=_place(finding), reason=finding.reason, **names)
     return ""
 

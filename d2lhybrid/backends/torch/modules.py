@@ -1,0 +1,96 @@
+"""Modules of PyTorch: what of them is compiled, how they act in training, and their copies."""
+
+import copy
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+
+from d2lhybrid.backends import callables
+from d2lhybrid.backends.state import copied
+from d2lhybrid.backends.torch.private import (
+    compiled_wrapper,
+    is_compiled_in_place,
+    original,
+)
+
+
+def eager(model: Any) -> Any:
+    """The module or function that Python runs; of a module's own ``forward``, the module.
+
+    Where ``module.compile()`` was called, it is a copy that shares everything.
+    """
+    model = original(model)
+    owner = getattr(model, "__self__", None)
+    if isinstance(owner, torch.nn.Module) and model.__name__ in ("forward", "__call__"):
+        return eager(owner)
+    return copy.copy(model) if is_compiled_in_place(model) else model
+
+
+def is_compiled(model: Any) -> bool:
+    """Was it compiled, or something in it, or does its code call ``torch.compile``?"""
+    return any(thing is torch.compile or compiled_wrapper(thing) for thing in callables_in(model))
+
+
+def compiled_in(model: Any) -> list[Any]:
+    """The model if it was compiled, or else what was compiled in it, each once."""
+    if compiled_wrapper(model):
+        return [model]
+    found: dict[int, Any] = {}
+    for thing in callables_in(model):
+        if wrapper := compiled_wrapper(thing):  # of a module's class and of the module the same
+            found.setdefault(id(getattr(wrapper, "__func__", wrapper)), thing)
+    return list(found.values())
+
+
+def callables_in(model: Any) -> list[Any]:
+    """The model, and what it may call, each once."""
+    return callables.callables_in(model, _parts_of)
+
+
+def _parts_of(thing: Any) -> Iterable[Any] | None:
+    """What a module has in it, which may be compiled besides; what was compiled has nothing."""
+    if isinstance(thing, torch.nn.Module):
+        return *thing.modules(), getattr(thing, "forward", None), *vars(thing).values()
+    return () if compiled_wrapper(thing) else None
+
+
+def trained_layers(model: Any) -> list[torch.nn.Module]:
+    """The layers of a module that act as in training: they normalize by batches, or drop."""
+    owner = getattr(model, "__self__", model)
+    modules = owner.modules() if isinstance(owner, torch.nn.Module) else ()
+    return [module for module in modules if module.training and _acts_in_training(module)]
+
+
+def dropping_layers(model: Any) -> list[torch.nn.Module]:
+    """Those of them that drop, so that what the model computes is random."""
+    return [layer for layer in trained_layers(model) if _drops(layer)]
+
+
+def _acts_in_training(module: torch.nn.Module) -> bool:
+    return isinstance(module, torch.nn.modules.batchnorm._BatchNorm) or _drops(module)
+
+
+def _drops(module: torch.nn.Module) -> bool:
+    if isinstance(module, torch.nn.modules.dropout._DropoutNd):
+        return bool(module.p > 0)
+    drops_inside = isinstance(module, torch.nn.RNNBase | torch.nn.MultiheadAttention)
+    return bool(drops_inside and module.dropout > 0)
+
+
+def clone_sharing_parameters(net: Any) -> Any:
+    """A copy that shares its tensors with the module; not in training mode, which changes them.
+
+    Its submodules are eager as well. A function is returned as it is.
+    """
+    if not isinstance(net, torch.nn.Module):
+        return net
+    tensors = [] if net.training else [*net.parameters()]
+    # What a forward left behind (the weight of weight_norm, a last activation) cannot be copied.
+    attributes = (value for module in net.modules() for value in vars(module).values())
+    tensors += [a for a in attributes if isinstance(a, torch.Tensor) and not a.is_leaf]
+    clone: torch.nn.Module = copied(net, {id(tensor): tensor for tensor in tensors})
+    for path, submodule in reversed([*clone.named_modules(remove_duplicate=False)]):
+        if original(submodule) is not submodule:
+            clone.set_submodule(path, original(submodule))
+    return clone
