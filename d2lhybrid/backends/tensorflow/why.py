@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
+from math import inf
 from operator import neg
 from textwrap import shorten
 from time import perf_counter
@@ -97,8 +98,13 @@ class _FirstCall:
                 *chain.from_iterable(map(explain.calls_into_python, is_new)),
                 *([Finding("tf.data")] if self.makes_dataset else []),
             ),
-            recording=Recording(partial(self._graphs, is_new)),
+            recording=Recording(partial(self._graphs, is_new), inf if self._is_too_long() else 0.0),
         )
+
+    def _is_too_long(self) -> bool:
+        """Would it take too long to let XLA compile once more what this call has called?"""
+        by_xla = any(is_by_xla(call.trace) for call in self.called)
+        return by_xla and self.seconds > _LONGEST_XLA_SECONDS
 
     def _graphs(self, traces: Mapping[Any, bool]) -> tuple[Graph, ...]:
         return graphs_of([self._recorded(trace, is_new) for trace, is_new in traces.items()])
@@ -106,7 +112,7 @@ class _FirstCall:
     def _recorded(self, trace: Any, is_new: bool) -> RecordedTrace:
         by_xla, compiler_ir = is_by_xla(trace), None
         is_static = all(tensor.shape.is_fully_defined() for tensor in trace.inputs)
-        if by_xla and is_static and self.seconds <= _LONGEST_XLA_SECONDS:
+        if by_xla and is_static and not self._is_too_long():
             inputs = trace.inputs[: len(trace.inputs) - len(trace.captured_inputs)]
             compiler_ir = private.compiler_ir(trace, inputs)
         # Grappler rewrites a trace at its first run, which was before if the trace isn't new.
@@ -137,11 +143,14 @@ def eager_operation() -> Callable[[], Any]:
     return partial(neg, tf.ones(1))
 
 
-def eager_operations(explanation: Explanation) -> int:
+def eager_operations(explanation: Explanation) -> int | None:
     """The recorded operations that eager code starts one by one, without loops and branches.
 
-    What was computed in advance isn't counted, because eager code may compute it in Python.
+    What was computed in advance isn't counted, because eager code may compute it in Python. None
+    where the fates aren't known.
     """
+    if explanation.program is None:
+        return None
     return sum(
         node.fate not in (DROPPED, FOLDED, FREE) and node.operation not in _ONLY_IN_GRAPHS
         for graph in explanation.graphs()
