@@ -22,7 +22,7 @@ from d2lhybrid.verbs.callables import SourceFile
 from d2lhybrid.verbs.compare import compare
 from d2lhybrid.verbs.doctor import doctor
 from d2lhybrid.verbs.explaining import explain
-from d2lhybrid.verbs.source_file import EXAMPLE, EXAMPLE_CODE, example_in
+from d2lhybrid.verbs.source_file import EXAMPLE, EXAMPLE_CODE
 
 COMMANDS = {
     "compare": N_("time the ways to run a model, or the functions in a file, side by side"),
@@ -84,7 +84,7 @@ def _compare(
 
 
 def _explain(file: str) -> tuple[str, int]:
-    return str(explain(example_in(file))), 0
+    return str(explain(SourceFile(file).compared())), 0
 
 
 def _doctor(frameworks: Sequence[str]) -> tuple[str, int]:

@@ -14,7 +14,7 @@ from d2lhybrid.core.i18n import gettext as _, width
 from d2lhybrid.graphs.fates import DROPPED, FOLDED, FREE, FUSED, KEPT, MERGED, REWRITTEN
 from d2lhybrid.graphs.stages import Node, Stage
 
-LARGEST = 250  # boxes of a stage: above it, nobody finds anything in a picture
+LARGEST = 250  # boxes of a stage: above it, a reader finds nothing in a picture
 # Light fills under dark letters, which can be read on a light page and on a dark one. What is
 # dropped has dashes instead.
 _FILLS = {KEPT: "#d5d5d5", FUSED: "#a9d6f5", FOLDED: "#f7d488", MERGED: "#dcbce6"}

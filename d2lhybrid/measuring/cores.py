@@ -1,7 +1,7 @@
 """How many cores other programs hold, and whether they leave enough for the frameworks' threads.
 
 More threads than free cores falsify a ratio, not the load as such: threads that share an operation
-wait for the one that got no core, whatever they compute, and one thread waits for nobody.
+wait for the one that got no core, whatever they compute, and one thread waits for no other.
 """
 
 from time import perf_counter

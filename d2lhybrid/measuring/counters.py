@@ -16,7 +16,7 @@ def counts_page_faults() -> bool:
 
 
 def page_faults() -> int:
-    """How often this process has got a page of memory that it did not have; 0 if nobody counts."""
+    """How often this process got a page of memory that it did not have; 0 if nothing counts it."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt if resource else 0
 
 

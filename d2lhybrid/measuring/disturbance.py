@@ -32,7 +32,7 @@ Waited = dict[str, int]  # nanoseconds by thread
 
 
 class Usage(NamedTuple):
-    """Seconds of the processors that other programs used, and in which nobody used them."""
+    """Seconds of the processors that other programs used, and in which they were idle."""
 
     others: float
     idle: float

@@ -71,7 +71,7 @@ class Samples:
         for a processor.
         """
         needed = min(stats.FEWEST, self.count)
-        if {*env.threads.values()} != {1}:
+        if not env.uses_one_thread:
             needed = max(needed, (self.count + 1) // 2)
         return len(self.undisturbed(*others)) < needed
 

@@ -50,7 +50,6 @@ class Measurements(Mapping[str, Measurement]):
     margin: Seconds = stats.MARGIN  # what counts as the same, as a fraction
     # The time limit that six rounds would have needed; None if there are six.
     limit_needed: Seconds | None = None
-    ended_later: tuple[str, ...] = ()  # of what is unavailable, what failed after it had run
     processes: "tuple[Measurements, ...]" = ()  # those of the fresh processes, if there were any
     # By label, what was observed of compiled variants; its type loads with the first.
     facts: dict[str, Any] = field(default_factory=dict, hash=False)
@@ -193,7 +192,7 @@ class Measurements(Mapping[str, Measurement]):
         interval of all rounds, of each process if there are six or more, wider by that at each end.
         Threads that wait for each other can move it anywhere: from 0 to infinity.
         """
-        if {*self.env.threads.values()} != {1} or 0 < len(self.processes) < stats.FEWEST:
+        if not self.env.uses_one_thread or 0 < len(self.processes) < stats.FEWEST:
             return 0.0, math.inf
         # Where too few rounds were left, ``ratio`` rests on all of them.
         ratios = [each.ratio(label, metric, against) for each in self.processes or (self,)]

@@ -30,6 +30,11 @@ class Environment:
     accelerators: tuple[str, ...]
     load: float | None
 
+    @property
+    def uses_one_thread(self) -> bool:
+        """Does an operation use one thread? No also where it isn't known how many, as in NumPy."""
+        return {*self.threads.values()} == {1}
+
 
 def environment() -> Environment:
     """This process and machine, now; wakes no device that has not been used."""
@@ -70,7 +75,7 @@ def stamp(env: Environment, seed: int | None = None) -> str:
 
 
 def load() -> float | None:
-    """The load average of the last minute, with this process's own part; None if nobody says it."""
+    """The load average of the last minute, with this process's own part; None if unknown."""
     return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
 
 

@@ -71,7 +71,6 @@ class Rounds:
     draw: np.random.Generator = field(default_factory=np.random.default_rng)  # of the order
     is_alone: bool = False
     unavailable: dict[str, str] = field(default_factory=dict)
-    ended_later: list[str] = field(default_factory=list)  # of these, what failed after it had run
     is_async: bool = False  # is any of the callables?
     limit_needed: float | None = None
     on_turn: OnTurn | None = None
@@ -119,8 +118,6 @@ class Rounds:
                         raise
                     raise _unavailable_baseline(sampler.label, str(error)) from error
                 self.unavailable[sampler.label] = str(error)
-                if sampler.later_calls:
-                    self.ended_later.append(sampler.label)
                 del self.samplers[sampler.label]
 
     def _count_in_each(self, turns: Iterable[Sampler], action: Callable[[Sampler], None]) -> None:
@@ -237,7 +234,7 @@ class Rounds:
         return "most"
 
     def _may_stop(self, spent: float, seconds: float, before: int, limit: float) -> bool:
-        """Are there six rounds, and enough that nobody disturbed, or would they take too long?
+        """Are there six rounds, and enough that no program disturbed, or would they take too long?
 
         `seconds` is what a round takes, and `before` how many there were when these began.
         """

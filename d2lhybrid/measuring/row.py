@@ -1,7 +1,7 @@
 """What a comparison shows, as plain data: a row for each variant, and when it was measured.
 
-``showing.rows`` computes it once. The table, the plots, the sentences, the data frame and the
-JSON for programs read rows and nothing else.
+``showing.rows`` computes it once. Table, plots, sentences, data frame and the JSON for programs
+read rows, and what belongs to all of them from the measurements that the rows are of.
 """
 
 from collections.abc import Iterator, Mapping
@@ -72,7 +72,6 @@ class Row(Costs):
     pays_after_with_build: float | None = None
     facts: "Facts | None" = None  # what was asked of it after the rounds, if anything
     reason: str = ""  # why it has no times; "" if it has
-    ended_later: bool = False  # had it run before it failed?
 
     @property
     def name(self) -> str:

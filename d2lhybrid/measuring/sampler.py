@@ -72,7 +72,7 @@ class Sampler:
     costs: Costs = field(default_factory=Costs)  # up to its first call
     warmup_calls: int = 0
     later_calls: int = 0  # those after the first
-    later_compilations: int | None = None  # in these; None where nobody counts them
+    later_compilations: int | None = None  # in these; None where the framework doesn't count
     # By metric: what a call takes, as estimated from warming up.
     seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(METRICS, 0.0))
     # How many calls a sample holds; for the throughput, its shorter batch.

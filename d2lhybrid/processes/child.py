@@ -96,9 +96,7 @@ class Heard:
 
     def __init__(self, output: IO[bytes]) -> None:
         self._output, self._rest = output, b""
-        self._begun: set[str] = set()  # the labels of those that had a turn
         self.label = ""  # of the callable whose turn it is, "" before the first one
-        self.has_run = False  # is that another turn than its first?
         self._result: dict[str, Any] = {}
 
     def listen(self) -> None:
@@ -111,8 +109,7 @@ class Heard:
             if isinstance(said, dict):
                 self._result = said
             elif isinstance(said, str):
-                self.label, self.has_run = said, said in self._begun
-                self._begun.add(said)
+                self.label = said
 
     @property
     def has_result(self) -> bool:

@@ -1,7 +1,7 @@
 """One comparison, joined from those of several processes."""
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from d2lhybrid.measuring.measurement import Measurement, Samples
@@ -13,18 +13,17 @@ def join(
     *,
     seed: int,
     unavailable: Mapping[str, str] = {},
-    ended_later: Iterable[str] = (),
 ) -> Comparison:
     """One comparison of what several processes measured, at least one.
 
     A variant that one of them could not measure is left out, with its reason or that which
-    `unavailable` has. `ended_later` are those that ran in a process before it ended at them.
+    `unavailable` has.
     """
     reasons: dict[str, str] = {}
     for process in processes:
         reasons |= process.unavailable
     reasons |= unavailable
-    ran = {*ended_later}.union(*processes, *(process.ended_later for process in processes))
+    stopped = {process.stopped for process in processes}
     longest = max(process.limit_needed or 0.0 for process in processes)
     return replace(
         processes[0],
@@ -35,9 +34,8 @@ def join(
         ),
         baseline_repeat=_samples([process.baseline_repeat for process in processes]),
         unavailable=reasons,
-        ended_later=tuple(label for label in reasons if label in ran),
         seed=seed,
-        stopped="limit" if "limit" in {process.stopped for process in processes} else "clear",
+        stopped=next((why for why in ("limit", "most") if why in stopped), "clear"),
         limit_needed=len(processes) * longest if longest else None,
         processes=tuple(process.release() for process in processes),
     )

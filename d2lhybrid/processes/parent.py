@@ -58,7 +58,6 @@ class _Ended:
     """A process that left no result, and why."""
 
     label: str  # of the callable at which it ended, "" before the first
-    had_run: bool  # had that one run before, in this process?
     reason: str
     last_words: str  # what was printed last
 
@@ -80,7 +79,6 @@ class ProcessExperiment:
     comparisons: list[Comparison] = field(default_factory=list, init=False)
     # What a process could not measure, so that those after it leave it out, and why.
     unavailable: dict[str, str] = field(default_factory=dict, init=False)
-    ended_later: set[str] = field(default_factory=set, init=False)  # of these, what had run before
     _packed: bytes = field(default=b"", init=False)  # as it was; a claim comes later
     _failure: str = field(default="", init=False)  # a sentence about the process that ended it
 
@@ -118,7 +116,6 @@ class ProcessExperiment:
         joined = join(
             self.comparisons,
             unavailable=self.unavailable,
-            ended_later=self.ended_later,
             seed=self.experiment.seed,
         )
         return self._completed(joined)
@@ -168,8 +165,6 @@ class ProcessExperiment:
             if found.label in ("", self.experiment.baseline):
                 raise _failed(found)
             self.unavailable[found.label] = found.reason
-            if found.had_run:
-                self.ended_later.add(found.label)
             found = self._run(self._task(folder), folder, where, say)
         self.unavailable |= found.unavailable
         return found
@@ -206,7 +201,7 @@ class ProcessExperiment:
         if is_overdue:
             reason = _("its process took longer than {seconds} s").format(seconds=f"{seconds:g}")
         last_words = printed.read_bytes()[-LAST_WORDS:].decode(errors="replace").strip()
-        return _Ended(heard.label, heard.has_run, reason, last_words)
+        return _Ended(heard.label, reason, last_words)
 
     def _seconds(self, task: Task) -> float:
         """How long a process may take from its start to its end."""
@@ -248,11 +243,7 @@ class OneProcessExperiment(ProcessExperiment):
     def comparison(self) -> Comparison:
         """What the latest process says."""
         latest = self.comparisons[-1]
-        measured = replace(
-            latest,
-            unavailable=latest.unavailable | self.unavailable,
-            ended_later=(*{*latest.ended_later, *self.ended_later},),
-        )
+        measured = replace(latest, unavailable=latest.unavailable | self.unavailable)
         return self._completed(measured)
 
     def _task(self, folder: Path) -> Task:

@@ -85,7 +85,7 @@ def contradicted(claim: Claim, c: Measurements) -> str:
 
 def undecided(claim: Claim, c: Measurements) -> str:
     """Why what was measured doesn't decide it, and what would help."""
-    if c.is_busy(claim.label, claim.against) and {*c.env.threads.values()} == {1}:
+    if c.is_busy(claim.label, claim.against) and c.env.uses_one_thread:
         text = _(
             "Other programs held up these two in too many of {rounds} rounds to decide it. Compare "
             "when the machine is quieter."

@@ -11,10 +11,7 @@ from d2lhybrid.showing.advice import best
 def rows_of(c: Measurements) -> Rows:
     """A row for each variant that was measured, and for each that was not run."""
     measured = [_row(c, measurement) for measurement in c.measurements]
-    not_run = [
-        Row(label, reason=reason, ended_later=label in c.ended_later)
-        for label, reason in c.unavailable.items()
-    ]
+    not_run = [Row(label, reason=reason) for label, reason in c.unavailable.items()]
     rows = Rows((*measured, *not_run), c)
     recommended = best(rows)
     marked = (replace(row, is_best=True) if row is recommended else row for row in rows)

@@ -37,7 +37,5 @@ def signs() -> str:
 def not_run(rows: Iterable[Row]) -> Iterator[str]:
     """What was left out, and why, a line each; a reason may be the sentence of an error."""
     for row in {row.label: row for row in rows if not row.times}.values():
-        text = _("{label} was not run: {reason}.")
-        if row.ended_later:
-            text = _("{label} was left out: {reason}.")
+        text = _("{label} was left out: {reason}.")
         yield text.format(label=row.label, reason=_(row.reason).rstrip(".。"))

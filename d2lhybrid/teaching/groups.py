@@ -46,6 +46,6 @@ def _group(name: str, rows: Rows, guess: float | None) -> Group:
 
 
 def _without_early_pay_off(row: Row, rows: Rows) -> Row:
-    """The row as a sentence has it: a cold start that nobody feels is not spoken of."""
+    """The row as a sentence has it: a cold start too short to be felt is left out."""
     is_spoken_of = rows.cold_start_is_felt and row.pays_after not in (1, NEVER)
     return row if is_spoken_of else replace(row, pays_after=None)

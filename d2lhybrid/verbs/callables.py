@@ -19,8 +19,8 @@ Callables = tuple[Mapping[str, Callable[..., Any] | Call], Args, Kwargs]
 class SourceFile:
     """What a file has to compare. A fresh process makes it for itself, because it gets only this.
 
-    `file` is ``FILE.py:example``, as for ``source_file.example_in``, or a file whose `functions`
-    are compared.
+    `file` is ``FILE.py:example``, whose ``example()`` returns what ``call_of`` takes, or a file
+    whose `functions` are compared.
     """
 
     file: str
@@ -28,11 +28,29 @@ class SourceFile:
 
     def compared(self) -> Mapping[str, Callable[..., Any]] | Call:
         """The functions by their names, or what the example returns."""
-        from d2lhybrid.verbs.source_file import example_in, functions_in
+        from d2lhybrid.verbs.source_file import functions_in, nothing_to_compare, returned_in
 
         if self.functions:
             return functions_in(self.file, self.functions)
-        return example_in(self.file)
+        returned = returned_in(self.file)
+        called = call_of(returned)
+        if called is None:
+            raise nothing_to_compare(self.file, returned)
+        return called
+
+
+def call_of(returned: Any) -> Call | None:
+    """What a reader's function returns to have it compared; None if that is something else.
+
+    It is ``call(net, ...)``, ``(net, x, ...)``, variants, or callables by label, alone or before
+    their arguments in a tuple.
+    """
+    match returned:
+        case Call() | Mapping():
+            return Call.of(returned)
+        case (first, *args) if callable(first) or isinstance(first, Mapping):
+            return Call.of(first, tuple(args))
+    return None
 
 
 def callables_of(what: Any, args: Args = ()) -> Callables:

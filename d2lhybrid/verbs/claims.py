@@ -2,28 +2,29 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING
 
 from d2lhybrid.core.environment import ipython
 from d2lhybrid.core.errors import ClaimError
 from d2lhybrid.core.i18n import sentences
 from d2lhybrid.measuring.claim import Claim
-from d2lhybrid.measuring.measurements import Measurements
 from d2lhybrid.measuring.provenance import stamp
 from d2lhybrid.measuring.stats import FEWEST
 from d2lhybrid.showing.claims import contradicted, expected, held, needed_more, undecided
+
+if TYPE_CHECKING:  # it loads this when a claim is made
+    from d2lhybrid.verbs.comparison import Comparison
 
 # Of what a claim shows. It depends on the machine, so tests leave it out: that the claim is
 # undecided, or that it holds.
 UNDECIDED = "application/vnd.d2lhybrid.undecided+json"
 DECIDED = "application/vnd.d2lhybrid.decided+json"
 
-C = TypeVar("C", bound=Measurements)
-MeasureOn = Callable[[Callable[[C], bool]], C]
+MeasureOn = Callable[[Callable[["Comparison"], bool]], "Comparison"]
 
 
 @dataclass(frozen=True, repr=False)
-class Judgement(Generic[C]):
+class Judgement:
     """The outcome of a claim, 'holds' or 'undecided', and the comparison that it was judged by.
 
     If the claim needed more rounds, that comparison has them. A notebook doesn't show a judgement,
@@ -32,7 +33,7 @@ class Judgement(Generic[C]):
 
     claim: Claim
     outcome: str
-    comparison: C
+    comparison: "Comparison"
 
     def __repr__(self) -> str:
         claim = self.claim
@@ -42,14 +43,14 @@ class Judgement(Generic[C]):
         """Show nothing."""
 
 
-class Judgements(tuple[Judgement[C], ...]):
+class Judgements(tuple[Judgement, ...]):
     """The judgements of a claim at several sizes; a notebook doesn't show these either."""
 
     def _ipython_display_(self) -> None:
         """Show nothing."""
 
 
-def judge(c: C, claim: Claim, measure_on: MeasureOn[C] | None) -> Judgement[C]:
+def judge(c: "Comparison", claim: Claim, measure_on: MeasureOn | None) -> Judgement:
     """Show a line if it holds, raise if it is contradicted; otherwise measure on, and say so.
 
     While other programs hold it up, nothing more is measured, because that is held up as well.
@@ -65,7 +66,7 @@ def judge(c: C, claim: Claim, measure_on: MeasureOn[C] | None) -> Judgement[C]:
         ArgumentError, UnknownLabelError: there is no such metric or variant.
     """
 
-    def is_over(comparison: C) -> bool:
+    def is_over(comparison: "Comparison") -> bool:
         has_enough = (len(comparison.processes) or comparison.rounds) >= FEWEST
         is_busy = has_enough and comparison.is_busy(claim.label, claim.against)
         return is_busy or claim.judged(comparison) != "undecided"

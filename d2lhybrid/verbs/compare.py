@@ -26,7 +26,7 @@ def _misused(given: Mapping[str, Any]) -> str:
     if args and isinstance(what, str) and ":" in what:
         return _("The function in {file} returns its arguments as well.").format(file=what)
     if isinstance(what, Variants) and not what and what.unavailable:
-        text = _("{label} was not run: {reason}.")
+        text = _("{label} was left out: {reason}.")
         return sentences(*(text.format(label=k, reason=_(v)) for k, v in what.unavailable.items()))
     names_a_file = isinstance(what, SourceFile) or (isinstance(what, str) and not args)
     return "" if names_a_file else not_comparable(what)

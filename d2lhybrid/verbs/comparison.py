@@ -54,11 +54,11 @@ class Comparison(Result, Measurements):
 
     Sample i of every measurement is from round i, and so is sample i of `baseline_repeat`, the
     baseline's second turn in that round, which gives the noise floor. `unavailable` says why a
-    variant was not measured, and `ended_later` which of those had run before. `references` are
-    programs to compare with, not to choose from, `deprecated` the variants that their makers have
-    deprecated, and `other_runtimes` those that run in a package other than the framework. `stopped`
-    is 'clear', 'limit', 'most' (rounds) or 'interrupted'; `limit_needed` is the limit that six
-    rounds would have needed, or None if there are six.
+    variant was left out. `references` are programs to compare with, not to choose from,
+    `deprecated` the variants that their makers have deprecated, and `other_runtimes` those that run
+    in a package other than the framework. `stopped` is 'clear', 'limit', 'most' (rounds) or
+    'interrupted'; `limit_needed` is the limit that six rounds would have needed, or None if there
+    are six.
 
     `processes` are the comparisons of the fresh processes, if any were asked for. Then sample i of
     every measurement is the median of process i, one-time costs are those of the first, and a
@@ -137,7 +137,7 @@ class Comparison(Result, Measurements):
         at_least: float | None = None,
         against: str | None = None,
         metric: str | None = None,
-    ) -> "Judgement[Comparison]":
+    ) -> "Judgement":
         """Check a claim, such as "tf.function is faster", against what was measured.
 
         If the claim holds, a line says so: "✓ tf.function is faster than eager: 4.21 times." If it

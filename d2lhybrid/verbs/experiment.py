@@ -133,7 +133,6 @@ class Experiment:
             stopped=self.stopped,
             margin=self.margin,
             limit_needed=rounds.limit_needed,
-            ended_later=(*rounds.ended_later,),
             facts=dict(self.facts),
             warnings=self.warnings,
             circumstance=self.circumstance,

@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import module_from_spec
 from pathlib import Path
@@ -11,7 +11,7 @@ from traceback import extract_tb
 from types import ModuleType
 from typing import Any
 
-from d2lhybrid.core.arguments import Call, call, write_nearest
+from d2lhybrid.core.arguments import write_nearest
 from d2lhybrid.core.errors import ArgumentError, brief
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.usage import kind_of
@@ -34,17 +34,15 @@ def functions_in(file: str, names: Sequence[str]) -> dict[str, Callable[..., Any
     return {name: _function(module, name, file) for name in names}
 
 
-def example_in(file: str) -> Mapping[str, Callable[..., Any]] | Call:
-    """The call of a model, or the callables by name, that a function in a file returns.
+def returned_in(file: str) -> Any:
+    """What a function in a file returns.
 
     Args:
         file: ``FILE.py:example``. The file is run once and imports from its own folder.
-            ``example()`` returns ``call(net, ...)``, ``(net, x)``, Variants or a dictionary of
-            callables.
 
     Raises:
         ArgumentError: there is no such file or function, the file does not run, or the function
-            raises or returns something else.
+            raises.
     """
     path, name = _split(file)
     if not name:
@@ -55,17 +53,16 @@ def example_in(file: str) -> Mapping[str, Callable[..., Any]] | Call:
         raise ArgumentError(text.format(example=f"{file}:example", file=file))
     example = _function(_imported(path), name, path)
     try:
-        returned = example()
+        return example()
     except (Exception, SystemExit) as error:
         raise _cannot_run(file, path, error) from error
-    match returned:
-        case Call() | Mapping():
-            return returned
-        case (net, _x, *_more) if callable(net):
-            return call(*returned)
+
+
+def nothing_to_compare(file: str, returned: Any) -> ArgumentError:
+    """The error for a function in a file that returns something else than what to compare."""
     text = _("Expected {example} to return what to compare. Received: {received}. Write this:")
     message = text.format(example=file, received=kind_of(returned))
-    raise ArgumentError(f"{message}\n\n{EXAMPLE_CODE}")
+    return ArgumentError(f"{message}\n\n{EXAMPLE_CODE}")
 
 
 def _split(file: str) -> tuple[str, str]:

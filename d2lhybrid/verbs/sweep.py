@@ -19,6 +19,7 @@ from d2lhybrid.measuring.cold_start import TimerFunction
 from d2lhybrid.measuring.result import Result
 from d2lhybrid.measuring.row import Rows
 from d2lhybrid.showing.page import sweep_page
+from d2lhybrid.verbs.callables import call_of
 from d2lhybrid.verbs.claims import Judgements, judge
 from d2lhybrid.verbs.compare import compare
 from d2lhybrid.verbs.comparison import CLAIMS, MIME, Comparison, misclaimed
@@ -78,7 +79,7 @@ class Sweep(Result):
         at_least: float | None = None,
         against: str | None = None,
         metric: str | None = None,
-    ) -> Judgements[Comparison]:
+    ) -> Judgements:
         """Like ``Comparison.claim``, at one size, or at all sizes with a line for each."""
         if size is not None and size not in self.sizes:
             text = _("Expected a size among {known}. Received: {received!r}.")
@@ -209,11 +210,8 @@ def _what(returned: Any, only: Sequence[str] | None) -> Call:
         returned: what `make` returned.
         only: as for ``sweep``.
     """
-    if isinstance(returned, (tuple, list)) and returned:
-        called = Call.of(returned[0], tuple(returned[1:]))
-    elif isinstance(returned, (Call, Variants)):
-        called = Call.of(returned)
-    else:
+    called = call_of(returned)
+    if called is None:
         text = _("Expected {example} from make. Received: {kind}. Let it return a tuple.")
         raise ArgumentError(text.format(example="(net, x)", kind=kind_of(returned)))
     if only is None:
