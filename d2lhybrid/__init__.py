@@ -34,7 +34,7 @@ _NAMES = {
     "graphs.graph": ("Graph",),
     "measuring.measurement": ("Measurement",),
     "timing": ("Benchmark", "Timer", "synchronize"),
-    "verbs.claims": ("Judgement",),
+    "verbs.judgement": ("Judgement",),
     "verbs.compare": ("compare",),
     "verbs.comparison": ("Comparison",),
     "verbs.doctor": ("Diagnosis", "doctor"),

@@ -17,7 +17,7 @@ from d2lhybrid.backends import known
 from d2lhybrid.core.errors import D2LHybridError
 from d2lhybrid.core.i18n import LANGUAGES, gettext as _, noop as N_, set_language
 from d2lhybrid.core.output import onto_stderr
-from d2lhybrid.core.reader import in_shell
+from d2lhybrid.core.wording import in_shell
 from d2lhybrid.verbs.callables import SourceFile
 from d2lhybrid.verbs.compare import compare
 from d2lhybrid.verbs.doctor import doctor

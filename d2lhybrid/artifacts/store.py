@@ -26,7 +26,7 @@ from d2lhybrid.backends.formats import Format
 from d2lhybrid.core import errors
 from d2lhybrid.core.i18n import gettext as _, listed, sentences
 from d2lhybrid.core.permissions import explain_unwritable
-from d2lhybrid.core.reader import typed
+from d2lhybrid.core.wording import typed
 
 
 @dataclass(frozen=True)

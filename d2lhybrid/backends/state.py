@@ -17,8 +17,8 @@ from d2lhybrid.backends.owners import find_framework
 from d2lhybrid.core.arguments import FORWARD, RunsModels
 from d2lhybrid.core.errors import ArgumentError, CannotBuildError
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.reader import typed
 from d2lhybrid.core.user_code import is_users
+from d2lhybrid.core.wording import typed
 
 _CONTAINERS = (OrderedDict, dict, list, tuple, set, deque)
 

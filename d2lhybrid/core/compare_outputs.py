@@ -21,7 +21,7 @@ import numpy as np
 from d2lhybrid.core.errors import DifferentAnswerError
 from d2lhybrid.core.host_array import PYTHON_NUMBER, HostArray
 from d2lhybrid.core.i18n import general, gettext as _
-from d2lhybrid.core.reader import option
+from d2lhybrid.core.wording import option
 
 # The largest difference allowed, as a fraction of the element: enough for a compiler that adds in
 # another order, too little for one that computes something else.

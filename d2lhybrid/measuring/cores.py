@@ -10,7 +10,7 @@ from d2lhybrid.backends import is_used, loaded
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.measuring import disturbance
 from d2lhybrid.measuring.cold_start import TimerFunction
-from d2lhybrid.measuring.provenance import environment
+from d2lhybrid.measuring.provenance import core_count, environment
 
 WATCHED = 0.3  # seconds, over which other programs are watched
 QUICK = 1.0  # a lower time limit asks for a quick try, which is no time to start a process in
@@ -35,4 +35,4 @@ def cores_held(timer: TimerFunction, time_limit: float) -> int:
 def with_one_thread(held: int) -> str:
     """Why one thread measures."""
     text = _("Measured with one thread, because other programs hold {held} of {cores} cores.")
-    return text.format(held=held, cores=environment().cores)
+    return text.format(held=held, cores=core_count())

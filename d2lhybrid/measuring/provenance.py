@@ -44,13 +44,11 @@ def environment() -> Environment:
     used = {name: one.device for name, one in by_name.items() if is_used(one)}
     threads = {name: device.thread_count() for name, device in used.items()}
     accelerators = [name for one in by_name.values() for name in one.device.accelerators()]
-    # Those that this process may use, which in a container are fewer than there are.
-    affinity = getattr(os, "sched_getaffinity", None)
     return Environment(
         date=datetime.now(UTC).isoformat(timespec="seconds"),
         versions=versions | {framework.name: framework.version() for framework in loaded()},
         cpu=_processor(),
-        cores=len(affinity(0)) if affinity else os.cpu_count() or 1,
+        cores=core_count(),
         threads={name: count for name, count in threads.items() if count is not None},
         accelerators=tuple(dict.fromkeys(accelerators)),
         load=load(),
@@ -72,6 +70,12 @@ def stamp(env: Environment, seed: int | None = None) -> str:
     if seed is not None:
         parts.append(_("seed {seed}").format(seed=seed))
     return " · ".join(parts)
+
+
+def core_count() -> int:
+    """The cores that this process may use, which in a container are fewer than there are."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def load() -> float | None:

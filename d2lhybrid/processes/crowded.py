@@ -6,7 +6,6 @@ A framework chooses its threads when its process starts, so it takes a fresh pro
 from d2lhybrid.core.errors import D2LHybridError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.measuring.cores import with_one_thread
-from d2lhybrid.measuring.provenance import environment
 from d2lhybrid.processes.parent import OneProcessExperiment
 from d2lhybrid.verbs.callables import SourceFile
 from d2lhybrid.verbs.comparison import Comparison

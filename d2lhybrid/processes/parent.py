@@ -26,8 +26,8 @@ from d2lhybrid.backends.environment import variables_for_caches, variables_for_t
 from d2lhybrid.core.errors import CallFailedError, D2LHybridError
 from d2lhybrid.core.i18n import general, gettext as _, language, noop as N_, sentences
 from d2lhybrid.core.progress import show_status, status_line
-from d2lhybrid.core.reader import option
 from d2lhybrid.core.subprocesses import end, started_python, status
+from d2lhybrid.core.wording import option
 from d2lhybrid.graphs.facts import Facts
 from d2lhybrid.measuring.row import Rows
 from d2lhybrid.measuring.stats import FEWEST

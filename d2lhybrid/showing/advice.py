@@ -3,8 +3,8 @@
 from math import prod
 
 from d2lhybrid.core.i18n import gettext as _, names, ngettext, noop as N_, sentences
-from d2lhybrid.core.reader import option
 from d2lhybrid.core.table import NEVER, percent, seconds
+from d2lhybrid.core.wording import option
 from d2lhybrid.measuring.row import Row, Rows
 from d2lhybrid.measuring.stats import FEWEST, Estimate
 

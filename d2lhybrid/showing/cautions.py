@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from d2lhybrid.core.i18n import count, gettext as _, names
-from d2lhybrid.core.reader import option
 from d2lhybrid.core.table import percent
+from d2lhybrid.core.wording import option
 from d2lhybrid.measuring.row import Rows
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from d2lhybrid.backends.variant import NOTHING_COMPILED
 from d2lhybrid.core.i18n import gettext as _, names, number, sentences
-from d2lhybrid.core.reader import EXPLAIN, IN_FILE, option, typed
 from d2lhybrid.core.table import NEVER, percent, seconds
+from d2lhybrid.core.wording import EXPLAIN, IN_FILE, option, typed
 from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.measurement import AGREE
 from d2lhybrid.measuring.row import Row, Rows

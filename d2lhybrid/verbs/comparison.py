@@ -17,7 +17,7 @@ from d2lhybrid.showing.rows import rows_of
 
 if TYPE_CHECKING:  # they load when a claim is made, or when a reader asks why
     from d2lhybrid.graphs.facts import Facts
-    from d2lhybrid.verbs.claims import Judgement
+    from d2lhybrid.verbs.judgement import Judgement
     from d2lhybrid.why.rules import Reason, Reasons
 
 # What a result shows, for programs that read notebooks: the site, README, whoever collects them.
@@ -164,7 +164,7 @@ class Comparison(Result, Measurements):
             ArgumentError, UnknownLabelError: there is no such claim, metric or variant.
         """
         from d2lhybrid.measuring.claim import Claim
-        from d2lhybrid.verbs.claims import judge
+        from d2lhybrid.verbs.judgement import judge
 
         measure_on = self.experiment.measure_on if self.experiment else None
         return judge(self, Claim(label, sense, at_least, against, metric), measure_on)

@@ -41,7 +41,7 @@ def test_a_page_from_top_to_bottom():
     assert cells(c, "<twin>")["verdict"] == "= same"
     assert re.fullmatch(r"\d,\d{3}", cells(c, "compiled")["pays after"])
     order = [r"compiled ★", r"&lt;twin&gt;|<twin>", r"Use compiled", r"∞: ", r"30 rounds", "seed 1"]
-    order.insert(4, r"native was not run: Found no compiler. Install one\.")
+    order.insert(4, r"native was left out: Found no compiler. Install one\.")
     shown = str(c), c._repr_html_()
     for said in shown:
         places = [re.search(one, said).start() for one in order]
@@ -132,7 +132,7 @@ def test_a_sweep_has_a_row_a_size_and_signs_and_says_what_was_not_run():
     assert [*first[:2], *second[:3]] == ["8", "1.00 ms", "16.50", "1.00 ms", "–"]
     assert re.fullmatch(r"500 µs \((2\.0\d|1\.99)× ▲\)", first[2])
     assert re.fullmatch(r"5\.00 ms \(0\.\d+× ▼\)", first[4])
-    assert "b was not run: too large." in str(s)
+    assert "b was left out: too large." in str(s)
     assert "▼ slower" in s._repr_html_()
 
 

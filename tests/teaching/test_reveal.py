@@ -170,7 +170,7 @@ def test_outside_of_a_notebook_all_is_text_and_a_busy_machine_is_said_once(capsy
     said = capsys.readouterr().out
     assert said.count("⚠") == 1
     order = ["⚠", "Bars that show", "A: it is undecided", "up. You guessed 3.", "B: it is",
-             "aot was not run: no compiler.", "\nA\n ", "\nB\n "]  # fmt: skip
+             "aot was left out: no compiler.", "\nA\n ", "\nB\n "]  # fmt: skip
     assert [said.index(one) for one in order] == sorted(said.index(one) for one in order)
     assert not plt.get_fignums()
 

@@ -173,7 +173,7 @@ def test_one_that_fails_is_left_out_and_the_rounds_go_on():
         c = run(m, {"a": 5e-3, "b": Breaks(m, turn, ValueError("no more")), "c": 5e-3})
         assert (list(c), c.rounds) == (["a", "c"], 20)
         assert "ValueError: no more" in c.unavailable["b"]
-        assert ("b was not run" if turn == 1 else "b was left out") in str(c)
+        assert "b was left out" in str(c)
     with pytest.raises(CallFailedError, match=r"'a'.*no more") as raised:
         run(m, {"a": Breaks(m, 19, ValueError("no more")), "b": 5e-3})
     assert (raised.value.label, raised.value.reason) == ("a", "ValueError: no more")

@@ -10,7 +10,7 @@ from d2lhybrid.core.i18n import sentences
 from d2lhybrid.measuring.claim import Claim
 from d2lhybrid.measuring.provenance import stamp
 from d2lhybrid.measuring.stats import FEWEST
-from d2lhybrid.showing.claims import contradicted, expected, held, needed_more, undecided
+from d2lhybrid.showing.claim_sentences import contradicted, expected, held, needed_more, undecided
 
 if TYPE_CHECKING:  # it loads this when a claim is made
     from d2lhybrid.verbs.comparison import Comparison
