@@ -6,6 +6,7 @@ A framework chooses its threads when its process starts, so it takes a fresh pro
 from d2lhybrid.core.errors import D2LHybridError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.measuring.cores import with_one_thread
+from d2lhybrid.measuring.provenance import core_count
 from d2lhybrid.processes.parent import OneProcessExperiment
 from d2lhybrid.verbs.callables import SourceFile
 from d2lhybrid.verbs.comparison import Comparison
@@ -23,5 +24,5 @@ def run_with_one_thread(experiment: Experiment, source: SourceFile | None, held:
             "Other programs hold {held} of {cores} cores, and no process with one thread could "
             "measure this: {reason}"
         )
-        experiment.circumstance = text.format(held=held, cores=environment().cores, reason=reason)
+        experiment.circumstance = text.format(held=held, cores=core_count(), reason=reason)
         return experiment.run()
