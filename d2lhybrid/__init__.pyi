@@ -12,10 +12,9 @@ from .graphs.graph import Graph as Graph
 from .measuring.measurement import Measurement as Measurement
 from .timing import Benchmark as Benchmark, Timer as Timer, synchronize as synchronize
 from .verbs.compare import compare as compare
-from .verbs.comparison import Comparison as Comparison
+from .verbs.comparison import Comparison as Comparison, Judgement as Judgement
 from .verbs.doctor import Diagnosis as Diagnosis, doctor as doctor
 from .verbs.explaining import explain as explain, graph as graph
-from .verbs.judgement import Judgement as Judgement
 from .verbs.measure import measure as measure
 from .verbs.sweep import Sweep as Sweep, sweep as sweep
 from .verbs.training import training as training

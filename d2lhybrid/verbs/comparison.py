@@ -17,7 +17,7 @@ from d2lhybrid.showing.rows import rows_of
 
 if TYPE_CHECKING:  # they load when a claim is made, or when a reader asks why
     from d2lhybrid.graphs.facts import Facts
-    from d2lhybrid.verbs.judgement import Judgement
+    from d2lhybrid.measuring.claim import Claim
     from d2lhybrid.why.rules import Reason, Reasons
 
 # What a result shows, for programs that read notebooks: the site, README, whoever collects them.
@@ -164,7 +164,7 @@ class Comparison(Result, Measurements):
             ArgumentError, UnknownLabelError: there is no such claim, metric or variant.
         """
         from d2lhybrid.measuring.claim import Claim
-        from d2lhybrid.verbs.judgement import judge
+        from d2lhybrid.verbs.judge import judge
 
         measure_on = self.experiment.measure_on if self.experiment else None
         return judge(self, Claim(label, sense, at_least, against, metric), measure_on)
@@ -248,3 +248,30 @@ class Comparison(Result, Measurements):
         from d2lhybrid.showing.summary import summary
 
         return summary(self.rows)
+
+
+@dataclass(frozen=True, repr=False)
+class Judgement:
+    """The outcome of a claim, 'holds' or 'undecided', and the comparison that it was judged by.
+
+    If the claim needed more rounds, that comparison has them. A notebook doesn't show a judgement,
+    because the line about it was already shown.
+    """
+
+    claim: "Claim"
+    outcome: str
+    comparison: "Comparison"
+
+    def __repr__(self) -> str:
+        claim = self.claim
+        return f"Judgement({claim.label!r}, {claim.sense!r}, {self.outcome!r})"
+
+    def _ipython_display_(self) -> None:
+        """Show nothing."""
+
+
+class Judgements(tuple[Judgement, ...]):
+    """The judgements of a claim at several sizes; a notebook doesn't show these either."""
+
+    def _ipython_display_(self) -> None:
+        """Show nothing."""

@@ -21,8 +21,8 @@ from d2lhybrid.measuring.row import Rows
 from d2lhybrid.showing.page import sweep_page
 from d2lhybrid.verbs.callables import call_of
 from d2lhybrid.verbs.compare import compare
-from d2lhybrid.verbs.comparison import CLAIMS, MIME, Comparison, misclaimed
-from d2lhybrid.verbs.judgement import Judgements, judge
+from d2lhybrid.verbs.comparison import CLAIMS, MIME, Comparison, Judgements, misclaimed
+from d2lhybrid.verbs.judge import judge
 from d2lhybrid.verbs.variants import variants
 from d2lhybrid.verbs.ways import Variants
 

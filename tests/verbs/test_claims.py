@@ -14,7 +14,7 @@ from fake import Machine
 from d2lhybrid.errors import ArgumentError, ClaimError, UnknownLabelError
 from d2lhybrid.measuring.claim import Claim
 from d2lhybrid.processes.joined import join
-from d2lhybrid.verbs import judgement as claims
+from d2lhybrid.verbs import judge as claims
 from d2lhybrid.verbs.compare import compare
 from d2lhybrid.verbs.comparison import Comparison
 

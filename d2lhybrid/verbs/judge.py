@@ -1,8 +1,6 @@
 """Claims: a line if what a text says of a comparison holds, an error if it is contradicted."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from d2lhybrid.core.environment import ipython
 from d2lhybrid.core.errors import ClaimError
@@ -11,46 +9,17 @@ from d2lhybrid.measuring.claim import Claim
 from d2lhybrid.measuring.provenance import stamp
 from d2lhybrid.measuring.stats import FEWEST
 from d2lhybrid.showing.claim_sentences import contradicted, expected, held, needed_more, undecided
-
-if TYPE_CHECKING:  # it loads this when a claim is made
-    from d2lhybrid.verbs.comparison import Comparison
+from d2lhybrid.verbs.comparison import Comparison, Judgement
 
 # Of what a claim shows. It depends on the machine, so tests leave it out: that the claim is
 # undecided, or that it holds.
 UNDECIDED = "application/vnd.d2lhybrid.undecided+json"
 DECIDED = "application/vnd.d2lhybrid.decided+json"
 
-MeasureOn = Callable[[Callable[["Comparison"], bool]], "Comparison"]
+MeasureOn = Callable[[Callable[[Comparison], bool]], Comparison]
 
 
-@dataclass(frozen=True, repr=False)
-class Judgement:
-    """The outcome of a claim, 'holds' or 'undecided', and the comparison that it was judged by.
-
-    If the claim needed more rounds, that comparison has them. A notebook doesn't show a judgement,
-    because the line about it was already shown.
-    """
-
-    claim: Claim
-    outcome: str
-    comparison: "Comparison"
-
-    def __repr__(self) -> str:
-        claim = self.claim
-        return f"Judgement({claim.label!r}, {claim.sense!r}, {self.outcome!r})"
-
-    def _ipython_display_(self) -> None:
-        """Show nothing."""
-
-
-class Judgements(tuple[Judgement, ...]):
-    """The judgements of a claim at several sizes; a notebook doesn't show these either."""
-
-    def _ipython_display_(self) -> None:
-        """Show nothing."""
-
-
-def judge(c: "Comparison", claim: Claim, measure_on: MeasureOn | None) -> Judgement:
+def judge(c: Comparison, claim: Claim, measure_on: MeasureOn | None) -> Judgement:
     """Show a line if it holds, raise if it is contradicted; otherwise measure on, and say so.
 
     While other programs hold it up, nothing more is measured, because that is held up as well.
@@ -66,7 +35,7 @@ def judge(c: "Comparison", claim: Claim, measure_on: MeasureOn | None) -> Judgem
         ArgumentError, UnknownLabelError: there is no such metric or variant.
     """
 
-    def is_over(comparison: "Comparison") -> bool:
+    def is_over(comparison: Comparison) -> bool:
         has_enough = (len(comparison.processes) or comparison.rounds) >= FEWEST
         is_busy = has_enough and comparison.is_busy(claim.label, claim.against)
         return is_busy or claim.judged(comparison) != "undecided"
