@@ -167,7 +167,8 @@ class Comparison(Result, Measurements):
         from d2lhybrid.verbs.judge import judge
 
         measure_on = self.experiment.measure_on if self.experiment else None
-        return judge(self, Claim(label, sense, at_least, against, metric), measure_on)
+        claim = Claim(label, sense, at_least, against, metric)
+        return Judgement(claim, *judge(self, claim, measure_on))
 
     @overload
     def why(self, label: str) -> "Reason": ...

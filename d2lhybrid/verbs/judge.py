@@ -1,25 +1,27 @@
 """Claims: a line if what a text says of a comparison holds, an error if it is contradicted."""
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from d2lhybrid.core.environment import ipython
 from d2lhybrid.core.errors import ClaimError
 from d2lhybrid.core.i18n import sentences
 from d2lhybrid.measuring.claim import Claim
+from d2lhybrid.measuring.measurements import Measurements
 from d2lhybrid.measuring.provenance import stamp
 from d2lhybrid.measuring.stats import FEWEST
 from d2lhybrid.showing.claim_sentences import contradicted, expected, held, needed_more, undecided
-from d2lhybrid.verbs.comparison import Comparison, Judgement
 
 # Of what a claim shows. It depends on the machine, so tests leave it out: that the claim is
 # undecided, or that it holds.
 UNDECIDED = "application/vnd.d2lhybrid.undecided+json"
 DECIDED = "application/vnd.d2lhybrid.decided+json"
 
-MeasureOn = Callable[[Callable[[Comparison], bool]], Comparison]
+C = TypeVar("C", bound=Measurements)
+MeasureOn = Callable[[Callable[[C], bool]], C]
 
 
-def judge(c: Comparison, claim: Claim, measure_on: MeasureOn | None) -> Judgement:
+def judge(c: C, claim: Claim, measure_on: MeasureOn[C] | None) -> tuple[str, C]:
     """Show a line if it holds, raise if it is contradicted; otherwise measure on, and say so.
 
     While other programs hold it up, nothing more is measured, because that is held up as well.
@@ -30,12 +32,15 @@ def judge(c: Comparison, claim: Claim, measure_on: MeasureOn | None) -> Judgemen
         measure_on: takes more rounds until what was measured satisfies a question, or for so long;
             None if there are no more.
 
+    Returns:
+        'holds' or 'undecided', and what it was judged by, which has the rounds taken for it.
+
     Raises:
         ClaimError: the interval contradicts the claim.
         ArgumentError, UnknownLabelError: there is no such metric or variant.
     """
 
-    def is_over(comparison: Comparison) -> bool:
+    def is_over(comparison: C) -> bool:
         has_enough = (len(comparison.processes) or comparison.rounds) >= FEWEST
         is_busy = has_enough and comparison.is_busy(claim.label, claim.against)
         return is_busy or claim.judged(comparison) != "undecided"
@@ -57,7 +62,7 @@ def judge(c: Comparison, claim: Claim, measure_on: MeasureOn | None) -> Judgemen
     else:
         more = "" if c is before else needed_more(c)
         _show(claim, sentences(held(claim, c), more), DECIDED)
-    return Judgement(claim, outcome, c)
+    return outcome, c
 
 
 def _show(claim: Claim, line: str, kind: str, **more: bool) -> None:

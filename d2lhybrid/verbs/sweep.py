@@ -21,7 +21,7 @@ from d2lhybrid.measuring.row import Rows
 from d2lhybrid.showing.page import sweep_page
 from d2lhybrid.verbs.callables import call_of
 from d2lhybrid.verbs.compare import compare
-from d2lhybrid.verbs.comparison import CLAIMS, MIME, Comparison, Judgements, misclaimed
+from d2lhybrid.verbs.comparison import CLAIMS, MIME, Comparison, Judgement, Judgements, misclaimed
 from d2lhybrid.verbs.judge import judge
 from d2lhybrid.verbs.variants import variants
 from d2lhybrid.verbs.ways import Variants
@@ -85,10 +85,14 @@ class Sweep(Result):
             text = _("Expected a size among {known}. Received: {received!r}.")
             known = ", ".join(map(str, self.sizes))
             raise ArgumentError(text.format(known=known, received=size))
-        return Judgements(
-            judge(comparison, Claim(label, sense, at_least, against, metric, each), None)
+        claimed = {
+            Claim(label, sense, at_least, against, metric, each): comparison
             for each, comparison in zip(self.sizes, self.comparisons, strict=True)
             if size is None or each == size
+        }
+        return Judgements(
+            Judgement(claim, *judge(comparison, claim, None))
+            for claim, comparison in claimed.items()
         )
 
     def plot(self, *, xlabel: str = "") -> Any:
