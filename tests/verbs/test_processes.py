@@ -546,7 +546,8 @@ def test_language_and_threads_of_a_process():
 def test_threads_alone_measure_in_one_process_whose_rounds_decide():
     options = SHORT | {"time_limit": 0.05}
     c = compare({"quick": quick, "slow": slow}, 1.0, threads=1, **options)
-    assert (c.processes, c.verdict("slow"), c.seed) == ((), "slower", 1)
+    assert (c.processes, c.seed) == ((), 1)
+    assert c.verdict("slow") == "slower" or c.busy  # other programs leave it undecided
     assert c.rounds >= 6
     longer = c.experiment.measure_on(lambda _comparison: False)  # as an undecided claim does
     assert longer.seed != c.seed  # in another process, whose rounds are other ones
