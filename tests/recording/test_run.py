@@ -95,7 +95,8 @@ def test_a_part_that_takes_too_long_is_ended_and_the_next_run_goes_on(tmp_path: 
 
 
 def test_a_part_that_does_nothing_is_not_begun_again(tmp_path: Path, capsys: Any) -> None:
-    nothing = (sys.executable, "-c", "print('begun', flush=True); raise SystemExit('nothing is there')")
+    program = "print('begun', flush=True); raise SystemExit('nothing is there')"
+    nothing = (sys.executable, "-c", program)
     assert not ran(tmp_path, command=nothing)
     assert (tmp_path / "notebooks-pytorch.log").read_text() == "begun\nnothing is there\n"
     assert "It printed last: nothing is there (" in capsys.readouterr().out
