@@ -68,7 +68,9 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         refused = Finding.of(error, private.rewritten_frames(error))
         return replace(report, unsupported=(refused,), notes=missing.notes("TensorFlow"))
     notes = incomplete = missing.notes("TensorFlow")
-    if is_in_python:
+    if not is_in_python:  # TensorFlow calls the trace of an object "function"
+        called = [replace(one, name=label) for one in called]
+    else:
         notes = (calls_what_is_compiled(label), *notes)
     return replace(
         report,
