@@ -195,3 +195,9 @@ def test_what_the_first_process_compiles_the_next_finds_and_the_cold_start_is_th
 
 def doubled(x):
     return 2 * x
+
+
+def test_our_own_wait_is_no_part_of_what_a_jax_call_runs():
+    jnp = pytest.importorskip("jax.numpy")
+    c = compare(lambda x: jnp.tanh(x * 2) + jnp.exp(x), jnp.ones((64, 64)), time_limit=0.3)
+    assert [c.facts[label].in_python for label in ("jit", "compiled ahead")] == [(), ()]

@@ -75,7 +75,8 @@ class _Watch:
     def note_ran(self, function: Any, jaxpr: Any) -> None:
         """Note a program that is run."""
         self.ran.append(_is_of_user(function, jaxpr))
-        self.started += not is_aside()
+        is_our_wait = getattr(function, "__name__", "") == device.LAST_WORK
+        self.started += not (is_aside() or is_our_wait)
         self._running = jaxpr
 
     def note_compiled(self, jaxpr: Any, computation: Any) -> None:
