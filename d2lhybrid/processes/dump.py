@@ -52,7 +52,8 @@ def pack(experiment: Experiment, source: SourceFile | None, *, with_threads: boo
         return _dump([]) + _dump([]) + _dump((source, options))
     _require_not_compiled(functions)
     try:
-        body = _dump(((functions, args, kwargs), options))
+        # Of variants, those that can be built: why the others can't is among the options.
+        body = _dump((({**functions}, args, kwargs), options))
     except Exception:  # to name what can't be sent, each part is tried alone
         parts = {repr(label): function for label, function in functions.items()}
         argument = _("argument {number}")

@@ -201,3 +201,12 @@ def test_our_own_wait_is_no_part_of_what_a_jax_call_runs():
     jnp = pytest.importorskip("jax.numpy")
     c = compare(lambda x: jnp.tanh(x * 2) + jnp.exp(x), jnp.ones((64, 64)), time_limit=0.3)
     assert [c.facts[label].in_python for label in ("jit", "compiled ahead")] == [(), ()]
+
+
+def test_a_model_goes_to_a_process_of_one_thread_with_ways_that_cannot_be_built_here():
+    torch = pytest.importorskip("torch")
+    net = torch.nn.Linear(4, 2).eval()
+    ways = variants(net, torch.ones(1, 4))
+    few = ways.only("eager", *ways.unavailable)  # without a GPU, one that needs CUDA graphs
+    c = compare(few, time_limit=0.2, threads=1, why=False, progress=False)
+    assert (list(c), {*c.unavailable}) == ([*few], {*ways.unavailable})
