@@ -13,7 +13,7 @@ import msgspec
 
 from d2lhybrid import Comparison
 from recording.notebook_code import CodeCell, code_cells, english_notebooks, needed_by
-from recording.part import PartFile
+from recording.part_file import PartFile
 from recording.recordings import Cell, Compared, Output, Text
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from d2lhybrid import compare
 from recording.chapter_networks import Case, Jax, PyTorch
-from recording.part import PartFile
+from recording.part_file import PartFile
 from recording.recordings import Measured, Row
 
 LIMIT = 2.0  # seconds of a comparison's rounds

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 from recording import ROOT
 from recording.notebook_code import english_notebooks
-from recording.part import PartFile
+from recording.part_file import PartFile
 from recording.recordings import FailedCell, Notebook
 
 sys.path.append(str(ROOT / "tools"))  # scripts, which import one another by their bare names

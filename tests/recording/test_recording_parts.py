@@ -13,7 +13,7 @@ from recording import cells, networks
 from recording.chapter_networks import Case
 from recording.notebook_code import code_cells
 from recording.notebooks import execute
-from recording.part import PartFile
+from recording.part_file import PartFile
 from recording.recordings import (
     PARTS,
     SCHEMA,

@@ -19,7 +19,7 @@ COMMIT = "0123456789" * 4
 FAKE = """
 import os, sys, time
 from pathlib import Path
-from recording.part import begun
+from recording.part_file import begun
 from recording.recordings import Notebook
 
 *names, file, commit = sys.argv[1:]
