@@ -6,19 +6,18 @@ are noisy. Otherwise it is *undecided*: more rounds are taken, and if it stays u
 is told. "Not shown" is not "false".
 
 If other programs held the variants up, so that too few rounds are left, nothing contradicts a
-claim. It holds only by what waiting can't have done to the ratio (``ends_while_busy``), which needs
-one thread: several that wait for each other can reverse any ratio.
+claim. It holds only by what waiting can't have done to the ratio (``Measurements.decide``), which
+needs one thread: several that wait for each other can reverse any ratio.
 """
 
-import math
 from dataclasses import dataclass
 from numbers import Real
-from typing import NamedTuple
 
 from d2lhybrid.core.arguments import write_nearest
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.measuring.measurements import Measurements
+from d2lhybrid.measuring.verdict import Verdict
 
 SENSES = ("faster", "slower", "same", "not slower", "not faster")
 BY_AMOUNT = ("faster", "slower")  # those that may say how many times
@@ -54,66 +53,37 @@ class Claim:
 
     def judged(self, c: Measurements) -> str:
         """'holds', 'contradicted' or 'undecided' by what was measured."""
-        verdict = c.verdict(self.label, self.metric, self.against)
-        if c.is_busy(self.label, self.against):
-            low, high = c.ends_while_busy(self.label, self.metric, self.against)
-            judged = self._judged_by(_Seen(verdict, low, high, c.margin))
-            return "holds" if judged == "holds" else "undecided"
-        _estimate, low, high = c.ratio(self.label, self.metric, self.against)
-        return self._judged_by(_Seen(verdict, low, high, c.margin))
-
-    def _judged_by(self, seen: "_Seen") -> str:
-        if self.sense == "faster":
-            return _judge_faster(seen, self.at_least or 1.0)
-        if self.sense == "slower":
-            return _judge_faster(seen.reciprocal(), self.at_least or 1.0)
-        if self.sense == "not slower":
-            return _judge_not_slower(seen)
-        if self.sense == "not faster":
-            return _judge_not_slower(seen.reciprocal())
-        return _judge_same(seen)
+        verdict = c.decide(self.label, self.metric, self.against)
+        # Slower is what the other one is faster than.
+        seen = verdict.reciprocal() if self.sense in ("slower", "not faster") else verdict
+        if self.sense == "same":
+            judged = _judge_same(seen)
+        elif self.sense in BY_AMOUNT:
+            judged = _judge_faster(seen, self.at_least or 1.0)
+        else:
+            judged = _judge_not_slower(seen)
+        return "undecided" if verdict.is_busy and judged == "contradicted" else judged
 
 
-class _Seen(NamedTuple):
-    """What a claim is judged by: the verdict, and the ends of the ratio's interval."""
-
-    verdict: str
-    low: float
-    high: float
-    margin: float
-
-    def reciprocal(self) -> "_Seen":
-        """The same as seen from the other variant, which is faster if this one is slower."""
-        opposite = {"faster": "slower", "slower": "faster"}
-        verdict = opposite.get(self.verdict, self.verdict)
-        low, high = 1 / self.high, 1 / self.low if self.low else math.inf
-        return self._replace(verdict=verdict, low=low, high=high)
-
-    @property
-    def is_beyond_the_same(self) -> bool:
-        """Does the whole interval say that it is slower by more than counts as the same?"""
-        return self.high < 1 / (1 + self.margin)
-
-
-def _judge_faster(seen: _Seen, at_least: float) -> str:
+def _judge_faster(verdict: Verdict, at_least: float) -> str:
     """So many times as fast."""
-    if seen.verdict == "faster" and seen.low >= at_least:
+    if verdict.word == "faster" and verdict.low >= at_least:
         return "holds"
-    too_little = seen.verdict == "same" or seen.high < at_least
+    too_little = verdict.word == "same" or verdict.high < at_least
     return "contradicted" if too_little else "undecided"
 
 
-def _judge_same(seen: _Seen) -> str:
+def _judge_same(verdict: Verdict) -> str:
     """The same time to within the margin: the verdict alone decides."""
-    if seen.verdict == "same":
+    if verdict.word == "same":
         return "holds"
-    return "undecided" if seen.verdict == "undecided" else "contradicted"
+    return "undecided" if verdict.word == "undecided" else "contradicted"
 
 
-def _judge_not_slower(seen: _Seen) -> str:
+def _judge_not_slower(verdict: Verdict) -> str:
     """The same or faster; a slowdown within the margin counts as the same."""
-    if seen.verdict in ("same", "faster") or seen.low >= 1 / (1 + seen.margin):
+    if verdict.word in ("same", "faster") or verdict.low >= 1 / (1 + verdict.margin):
         return "holds"
-    if seen.verdict == "slower" or seen.is_beyond_the_same:
+    if verdict.word == "slower" or verdict.high < 1 / (1 + verdict.margin):
         return "contradicted"
     return "undecided"

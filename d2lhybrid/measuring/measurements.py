@@ -25,7 +25,7 @@ from d2lhybrid.measuring.measurement import (
 from d2lhybrid.measuring.provenance import Environment
 from d2lhybrid.measuring.result import Seconds
 from d2lhybrid.measuring.stats import Estimate
-from d2lhybrid.measuring.verdict import busy_bound, decide_verdict, decide_while_busy
+from d2lhybrid.measuring.verdict import Verdict, busy_bound, decide_verdict, decide_while_busy
 
 
 @dataclass(frozen=True, repr=False)
@@ -183,8 +183,8 @@ class Measurements(Mapping[str, Measurement]):
             return stats.ratio(logarithms, stats.CONFIDENCE)
         return stats.ratio(logarithms, stats.confidence(len(logarithms)))
 
-    def ends_while_busy(
-        self, label: str, metric: str | None = None, against: str | None = None
+    def _ends_while_busy(
+        self, label: str, metric: str | None, against: str | None
     ) -> tuple[float, float]:
         """Between what the ratio lies of two that other programs held up: (low, high).
 
@@ -213,18 +213,28 @@ class Measurements(Mapping[str, Measurement]):
         'same' if the whole interval of the ratio lies within `margin` of 1; else 'faster' or
         'slower' if it lies beyond the noise floor; else 'undecided'. If other programs held the two
         up so often that too few rounds are left (``is_busy``), it is 'faster' or 'slower' only if
-        the whole interval lies beyond what waiting can do to a ratio (``ends_while_busy``).
+        the whole interval lies beyond what waiting can do to a ratio.
 
         Raises:
             UnknownLabelError: There is no such variant.
             ArgumentError: There is no such metric, or it was not taken.
         """
+        return self.decide(label, metric, against).word
+
+    def decide(self, label: str, metric: str | None = None, against: str | None = None) -> Verdict:
+        """The same, with the ends of the ratio on which it rests, also on a busy machine."""
         interval = self.ratio(label, metric, against)
-        if label == (self.baseline if against is None else against):
-            return "same"
-        if self.is_busy(label, against):
-            return decide_while_busy(*self.ends_while_busy(label, metric, against))
-        return decide_verdict(interval, self.floor_of(metric), self.margin)
+        _estimate, low, high = interval
+        word = "same"  # as itself
+        is_busy = self.is_busy(label, against)
+        is_itself = label == (self.baseline if against is None else against)
+        if is_busy:
+            low, high = self._ends_while_busy(label, metric, against)
+        if is_busy and not is_itself:
+            word = decide_while_busy(low, high)
+        elif not is_itself:
+            word = decide_verdict(interval, self.floor_of(metric), self.margin)
+        return Verdict(word, low, high, self.margin, is_busy)
 
     @written_as("break_even('compiled')")
     def break_even(self, label: str, *, with_build: bool = False) -> float | None:
@@ -243,13 +253,13 @@ class Measurements(Mapping[str, Measurement]):
             An integer; ``math.inf`` if it never does, because it isn't faster; None if that
             isn't known.
         """
-        verdict = self.verdict(label)
-        if verdict != "faster":
-            return None if verdict == "undecided" else NEVER
+        verdict = self.decide(label)
+        if verdict.word != "faster":
+            return None if verdict.word == "undecided" else NEVER
         mine, base = self[label], self[self.baseline]
         saved = base.median - mine.median
-        if self.is_busy(label):  # the least of what it saves
-            saved = base.median * (1 - 1 / self.ends_while_busy(label)[0])
+        if verdict.is_busy:  # the least of what it saves
+            saved = base.median * (1 - 1 / verdict.low)
         extra = mine.cold_seconds - base.cold_seconds
         if with_build:
             extra += (mine.build_seconds or 0.0) - (base.build_seconds or 0.0)

@@ -3,11 +3,44 @@
 The statistics that it rests on are in ``measuring.stats``.
 """
 
+import math
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from d2lhybrid.backends import known
 from d2lhybrid.backends.base import BUSY_BOUND
 from d2lhybrid.measuring.stats import MARGIN, Estimate
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A verdict on two callables, and the ends of the ratio that it rests on.
+
+    These are the ends of the interval, or, if other programs held the two up too often
+    (`is_busy`), those between which the ratio lies all the same.
+    """
+
+    word: str  # 'faster', 'slower', 'same' or 'undecided'
+    low: float  # of the ratio, above 1 if faster
+    high: float
+    margin: float  # what counts as the same, as a fraction
+    is_busy: bool
+
+    def reciprocal(self) -> "Verdict":
+        """The same as seen from the other callable, which is faster if this one is slower."""
+        word = {"faster": "slower", "slower": "faster"}.get(self.word, self.word)
+        high = 1 / self.low if self.low else math.inf
+        return replace(self, word=word, low=1 / self.high, high=high)
+
+    @property
+    def while_busy(self) -> float | None:
+        """The end that is nearer to 1, if it was decided although the machine was busy.
+
+        The ratio is at least that of what is faster, and at most that of what is slower.
+        """
+        if not self.is_busy or self.word == "undecided":
+            return None
+        return self.low if self.word == "faster" else self.high
 
 
 def decide_verdict(interval: Estimate, floor: float, margin: float = MARGIN) -> str:
@@ -30,16 +63,6 @@ def decide_verdict(interval: Estimate, floor: float, margin: float = MARGIN) -> 
     return "undecided"
 
 
-def busy_bound(names: Iterable[str]) -> float:
-    """The largest ``busy_bound`` of these frameworks; of none, that of one that isn't known.
-
-    >>> busy_bound(["torch"]), busy_bound([])
-    (1.6, 9.5)
-    """
-    bounds = {framework.name: framework.busy_bound for framework in known()}
-    return max((bounds.get(name, BUSY_BOUND) for name in names), default=BUSY_BOUND)
-
-
 def decide_while_busy(low: float, high: float) -> str:
     """The verdict between these ends, which ``busy_bound`` has moved apart: beyond 1, or undecided.
 
@@ -51,3 +74,13 @@ def decide_while_busy(low: float, high: float) -> str:
     if low > 1:
         return "faster"
     return "slower" if high < 1 else "undecided"
+
+
+def busy_bound(names: Iterable[str]) -> float:
+    """The largest ``busy_bound`` of these frameworks; of none, that of one that isn't known.
+
+    >>> busy_bound(["torch"]), busy_bound([])
+    (1.6, 9.5)
+    """
+    bounds = {framework.name: framework.busy_bound for framework in known()}
+    return max((bounds.get(name, BUSY_BOUND) for name in names), default=BUSY_BOUND)

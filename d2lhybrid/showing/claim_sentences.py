@@ -46,9 +46,9 @@ def held(claim: Claim, c: Measurements) -> str:
     text = _HOLDS[claim.sense] if claim.at_least is None else _HOLDS_AT_LEAST[claim.sense]
     ratio, *_ends = c.ratio(claim.label, claim.metric, claim.against)
     while_busy = metric = size = ""
-    if c.is_busy(claim.label, claim.against):
-        low, high = c.ends_while_busy(claim.label, claim.metric, claim.against)
-        ratio = low if claim.sense in ("faster", "not slower") else high
+    verdict = c.decide(claim.label, claim.metric, claim.against)
+    if verdict.is_busy:
+        ratio = verdict.low if claim.sense in ("faster", "not slower") else verdict.high
         while_busy = _("The machine was busy, so this is the least that it can be.")
     if claim.metric:
         metric = _("Clock: {clock}.").format(clock=_(METRICS[claim.metric]))

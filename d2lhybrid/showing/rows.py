@@ -46,17 +46,16 @@ def _times(c: Measurements, m: Measurement, metric: str) -> Times:
     spread = max(low, min(samples)), min(high, max(samples))
     if m.label == c.baseline:
         return Times(m.median_of(metric), spread=spread)
-    ratio, *ends = c.ratio(m.label, metric)
-    is_busy, verdict, nearer = c.is_busy(m.label), c.verdict(m.label, metric), None
-    if is_busy and verdict != "undecided":
-        ends = [*c.ends_while_busy(m.label, metric)]
-        nearer = ends[0] if verdict == "faster" else ends[1]
+    ratio, low, high = c.ratio(m.label, metric)
+    verdict = c.decide(m.label, metric)
+    if verdict.while_busy is not None:
+        low, high = verdict.low, verdict.high
     return Times(
         m.median_of(metric),
         ratio,
-        (ends[0], ends[1]),
-        verdict,
+        (low, high),
+        verdict.word,
         spread,
         c.differs_between_processes(m.label, metric),
-        nearer,
+        verdict.while_busy,
     )

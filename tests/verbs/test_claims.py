@@ -13,6 +13,7 @@ from fake import Machine
 
 from d2lhybrid.errors import ArgumentError, ClaimError, UnknownLabelError
 from d2lhybrid.measuring.claim import Claim
+from d2lhybrid.measuring.verdict import Verdict
 from d2lhybrid.processes.joined import join
 from d2lhybrid.verbs import judge as claims
 from d2lhybrid.verbs.compare import compare
@@ -34,9 +35,7 @@ def quiet():
 
 def seen(verdict, low, high, busy=False):
     """What a claim is judged by."""
-    said = {"ratio": lambda *_: (1.0, low, high), "verdict": lambda *_: verdict}
-    ends = {"ends_while_busy": lambda *_: (low, high)}
-    return SimpleNamespace(**said, **ends, is_busy=lambda *_: busy, margin=0.02)
+    return SimpleNamespace(decide=lambda *_: Verdict(verdict, low, high, 0.02, busy))
 
 
 @pytest.mark.parametrize(
@@ -280,9 +279,9 @@ def test_what_waiting_can_have_done_decides_nothing(capsys):
 def test_what_waiting_cannot_have_done_decides_and_contradicts_nothing(capsys):
     c = comparison({"a": 1e-3, "quick": 2e-4, "slow": 4e-3}, busy=True)
     assert (c.verdict("quick"), c.verdict("slow"), c.busy) == ("faster", "slower", False)
-    low, high = c.ends_while_busy("quick")
-    assert low == pytest.approx(5 / 1.6, rel=0.01)
-    assert high == pytest.approx(5 * 1.6, rel=0.01)
+    decided = c.decide("quick")
+    assert decided.low == pytest.approx(5 / 1.6, rel=0.01)
+    assert decided.high == pytest.approx(5 * 1.6, rel=0.01)
     assert c.claim("quick", "faster", at_least=3).outcome == "holds"
     said = capsys.readouterr().out
     assert re.search(r"3\.1\d times\. The machine was busy, so this is the least", said)
