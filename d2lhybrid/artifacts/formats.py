@@ -2,9 +2,9 @@
 
 from d2lhybrid.backends.base import Framework
 from d2lhybrid.backends.formats import Format
-from d2lhybrid.core.arguments import write_nearest
 from d2lhybrid.core.errors import UnsupportedArtifactError
 from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.wording import write_nearest
 
 
 def format_of(framework: Framework, name: str) -> Format:

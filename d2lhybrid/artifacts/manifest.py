@@ -15,7 +15,7 @@ from d2lhybrid.backends.formats import Option
 from d2lhybrid.core import errors
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.treespec import TreeSpec
-from d2lhybrid.core.usage import described
+from d2lhybrid.core.wording import described
 
 MANIFEST = "d2lhybrid.json"
 VERSION: Literal[1] = 1

@@ -24,11 +24,12 @@ from d2lhybrid.backends.failures import wrap_call_errors
 from d2lhybrid.backends.formats import Format, Option
 from d2lhybrid.backends.owners import framework_of
 from d2lhybrid.backends.verb import verb
-from d2lhybrid.core.arguments import Call, name_of
+from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.errors import D2LHybridError, SaveError, brief
 from d2lhybrid.core.i18n import count, gettext as _
 from d2lhybrid.core.progress import status_line
 from d2lhybrid.core.usage import not_a_model
+from d2lhybrid.core.wording import name_of
 
 
 def _misused(given: Mapping[str, Any]) -> str:

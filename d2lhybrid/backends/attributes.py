@@ -6,8 +6,8 @@ from inspect import isfunction
 from typing import Any
 
 from d2lhybrid.backends.state import Attributes
-from d2lhybrid.core.arguments import name_of
 from d2lhybrid.core.closures import named_in
+from d2lhybrid.core.wording import name_of
 
 
 def leaving_attributes(run: Callable[..., Any], model: Any) -> Callable[..., Any]:

@@ -110,9 +110,10 @@ class Framework:
 
     def lacks(self, what: str) -> ArgumentError:
         """The error to raise where d2lhybrid does not have this for the framework."""
-        from d2lhybrid.core.usage import unsupported  # no framework in use lacks its devices
+        from d2lhybrid.core.i18n import gettext as _  # no framework in use lacks its devices
 
-        return unsupported(what, self.display)
+        text = _("Expected a framework that {what} supports. Received: {framework}.")
+        return ArgumentError(text.format(what=what, framework=self.display))
 
     @cached_property
     def formats(self) -> Mapping[str, Format]:

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from inspect import isroutine
 from typing import Any
 
-from d2lhybrid.core.arguments import Args, Kwargs, name_of, write_nearest
+from d2lhybrid.core.arguments import Args, Kwargs
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _, names, noop as N_
 from d2lhybrid.core.pytree import leaves
-from d2lhybrid.core.usage import described, kind_of
+from d2lhybrid.core.wording import described, kind_of, name_of, write_nearest
 
 # Why a runtime other than the framework can't run a model.
 ONLY_ON_CPU = N_("it only supports models on the CPU")

@@ -13,7 +13,7 @@ from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.errors import CallFailedError, D2LHybridError, first_line
 from d2lhybrid.core.i18n import gettext as _, sentences
 from d2lhybrid.core.output import silent
-from d2lhybrid.core.usage import described
+from d2lhybrid.core.wording import described
 
 # What libraries log of a call repeats what the explanation says.
 without_logs = partial(silent, logs=logging.ERROR)

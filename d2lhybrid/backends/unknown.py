@@ -4,10 +4,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from d2lhybrid.backends.base import Framework
-from d2lhybrid.core.arguments import nearest, write_nearest
 from d2lhybrid.core.errors import UnknownFrameworkError
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.usage import kind_of
+from d2lhybrid.core.wording import kind_of, nearest, write_nearest
 
 
 def unknown_name(name: Any, known: Iterable[Framework]) -> UnknownFrameworkError:

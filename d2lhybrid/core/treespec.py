@@ -18,7 +18,7 @@ from msgspec import Meta, Struct
 from d2lhybrid.core.errors import InputMismatchError, SaveError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import Leaf, children, tensors_in_attributes
-from d2lhybrid.core.usage import kind_of
+from d2lhybrid.core.wording import kind_of
 
 IsTensor = Callable[[Any], bool]
 Scalar = bool | int | float | str

@@ -13,9 +13,9 @@ needs one thread: several that wait for each other can reverse any ratio.
 from dataclasses import dataclass
 from numbers import Real
 
-from d2lhybrid.core.arguments import write_nearest
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.wording import write_nearest
 from d2lhybrid.measuring.measurements import Measurements
 from d2lhybrid.measuring.verdict import Verdict
 

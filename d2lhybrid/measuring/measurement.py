@@ -7,10 +7,10 @@ from typing import Annotated
 
 import msgspec
 
-from d2lhybrid.core.arguments import write_nearest
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import count, gettext as _, ngettext, noop as N_, sentences
 from d2lhybrid.core.table import percent, seconds, span
+from d2lhybrid.core.wording import write_nearest
 from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.provenance import Environment, stamp
 from d2lhybrid.measuring.result import Result, Seconds

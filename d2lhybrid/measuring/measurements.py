@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from d2lhybrid.core.arguments import unknown_label
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.table import NEVER
 from d2lhybrid.core.usage import written_as
+from d2lhybrid.core.wording import unknown_label
 from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.measurement import (
     AGREE,

@@ -5,11 +5,10 @@ from math import inf
 from numbers import Integral, Real
 from typing import Any
 
-from d2lhybrid.core.arguments import write_nearest
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import count, gettext as _, names, number
 from d2lhybrid.core.table import Column, Table
-from d2lhybrid.core.usage import kind_of
+from d2lhybrid.core.wording import kind_of, write_nearest
 from d2lhybrid.verbs.comparison import Comparison
 
 Plain = str | float  # numbers of NumPy, too

@@ -8,7 +8,7 @@ from d2lhybrid.backends.variant import variant_of
 from d2lhybrid.core.arguments import Args, Call, Kwargs
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.usage import described
+from d2lhybrid.core.wording import described
 from d2lhybrid.verbs.variants import variants
 from d2lhybrid.verbs.ways import Variants
 

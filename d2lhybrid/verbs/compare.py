@@ -7,10 +7,11 @@ from time import perf_counter
 from typing import Any
 
 from d2lhybrid.backends.verb import verb
-from d2lhybrid.core.arguments import Call, unknown_label
+from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _, sentences
 from d2lhybrid.core.usage import not_comparable
+from d2lhybrid.core.wording import unknown_label
 from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.cold_start import TimerFunction
 from d2lhybrid.measuring.cores import cores_held, with_one_thread

@@ -5,8 +5,9 @@ from time import perf_counter
 from typing import Any
 
 from d2lhybrid.backends.verb import verb
-from d2lhybrid.core.arguments import Call, name_of
+from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.usage import not_one_callable
+from d2lhybrid.core.wording import name_of
 from d2lhybrid.measuring.cold_start import TimerFunction
 from d2lhybrid.measuring.measurement import Measurement
 from d2lhybrid.verbs import options

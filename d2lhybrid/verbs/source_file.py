@@ -11,10 +11,9 @@ from traceback import extract_tb
 from types import ModuleType
 from typing import Any
 
-from d2lhybrid.core.arguments import write_nearest
 from d2lhybrid.core.errors import ArgumentError, brief
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.usage import kind_of
+from d2lhybrid.core.wording import kind_of, write_nearest
 
 EXAMPLE = "FILE.py:example"
 EXAMPLE_CODE = """\

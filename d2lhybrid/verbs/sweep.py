@@ -9,11 +9,12 @@ from typing import Any
 
 from d2lhybrid.backends.failures import wrap_call_errors
 from d2lhybrid.backends.owners import is_model
-from d2lhybrid.core.arguments import Call, name_of
+from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.core.progress import show_progress
-from d2lhybrid.core.usage import kind_of, written_as
+from d2lhybrid.core.usage import written_as
+from d2lhybrid.core.wording import kind_of, name_of
 from d2lhybrid.measuring.claim import Claim
 from d2lhybrid.measuring.cold_start import TimerFunction
 from d2lhybrid.measuring.result import Result

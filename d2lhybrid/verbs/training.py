@@ -7,10 +7,11 @@ from d2lhybrid.backends.failures import wrap_call_errors
 from d2lhybrid.backends.owners import framework_of
 from d2lhybrid.backends.variant import DeferredBuild, Origin, TrainingStep
 from d2lhybrid.backends.verb import verb
-from d2lhybrid.core.arguments import Call, name_of
+from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.errors import CallFailedError
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.usage import described, is_class, kind_of, not_a_model
+from d2lhybrid.core.usage import is_class, not_a_model
+from d2lhybrid.core.wording import described, kind_of, name_of
 from d2lhybrid.verbs.ways import Variants, with_origin
 
 Loss = Callable[[Any, Any], Any]  # of the output and the target

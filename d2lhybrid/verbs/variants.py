@@ -7,10 +7,11 @@ from d2lhybrid.backends.failures import wrap_call_errors
 from d2lhybrid.backends.owners import framework_of
 from d2lhybrid.backends.variant import DeferredBuild, Origin, VariantsByName
 from d2lhybrid.backends.verb import verb
-from d2lhybrid.core.arguments import Call, Function, Kwargs, name_of
+from d2lhybrid.core.arguments import Call, Function, Kwargs
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.usage import kind_of, not_a_model
+from d2lhybrid.core.usage import not_a_model
+from d2lhybrid.core.wording import kind_of, name_of
 from d2lhybrid.verbs.ways import Variants, with_origin
 
 

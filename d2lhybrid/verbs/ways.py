@@ -5,9 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 from d2lhybrid.backends.variant import Origin, Role, Variant, VariantsByName, variant_of
-from d2lhybrid.core.arguments import Args, Function, unknown_label
+from d2lhybrid.core.arguments import Args, Function
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.usage import written_as
+from d2lhybrid.core.wording import unknown_label
 from d2lhybrid.measuring.row import named
 
 

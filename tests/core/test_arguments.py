@@ -47,14 +47,6 @@ def test_a_keyword_of_the_model_given_to_a_verb_is_told_to_go_into_call(verb):
     assert ", only ." not in said
 
 
-@pytest.mark.parametrize(
-    ("verb", "option", "owner"),
-    [(compare, "all", "variants"), (measure, "check", "compare"), (variants, "why", "compare")],
-)
-def test_an_option_of_another_verb_is_said_to_be_that(verb, option, owner):
-    assert f"{option} is an option of {owner}." in raised(verb, np.exp, 1.0, **{option: True})
-
-
 def test_parameters_of_a_callable_may_have_the_name_of_an_option_or_a_parameter_of_a_verb():
     """The verbs' first parameters are their own, and keywords inside call are the callable's."""
 

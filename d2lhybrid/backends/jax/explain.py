@@ -22,10 +22,11 @@ from d2lhybrid.backends.jax.modules import (
     traced,
 )
 from d2lhybrid.backends.jax.stages import VERSION, graphs_of
-from d2lhybrid.core.arguments import Args, Kwargs, name_of
+from d2lhybrid.core.arguments import Args, Kwargs
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.user_code import last_user_frame, place_of
+from d2lhybrid.core.wording import name_of
 from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
 
 _CALLBACKS = {"pure_callback", "io_callback", "debug_callback", "debug_print"}

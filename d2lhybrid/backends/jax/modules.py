@@ -17,8 +17,9 @@ import jax
 from d2lhybrid.backends.callables import callables_in
 from d2lhybrid.backends.failures import without_logs
 from d2lhybrid.backends.jax import private
-from d2lhybrid.core.arguments import Args, Function, Kwargs, name_of
+from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.user_code import is_users
+from d2lhybrid.core.wording import name_of
 
 
 def flax() -> Any:

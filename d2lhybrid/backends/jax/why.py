@@ -20,9 +20,10 @@ from d2lhybrid.backends.jax.modules import compiled_in
 from d2lhybrid.backends.jax.stages import LAYOUT, VERSION, graphs_of
 from d2lhybrid.backends.overhead import quickest
 from d2lhybrid.backends.variant import is_aside
-from d2lhybrid.core.arguments import Function, name_of
+from d2lhybrid.core.arguments import Function
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.user_code import last_user_frame
+from d2lhybrid.core.wording import name_of
 from d2lhybrid.graphs.explanation import Explanation, Finding, Recording, never_reached
 from d2lhybrid.graphs.facts import WatchedCall
 

@@ -14,8 +14,9 @@ from mxnet.gluon import Block, HybridBlock
 from d2lhybrid.backends.hooks import hooked
 from d2lhybrid.backends.mxnet import modules, private
 from d2lhybrid.backends.mxnet.stages import VERSION, RecordedBlock, graphs_of, record
-from d2lhybrid.core.arguments import Function, name_of
+from d2lhybrid.core.arguments import Function
 from d2lhybrid.core.user_code import last_user_frame
+from d2lhybrid.core.wording import name_of
 from d2lhybrid.graphs.explanation import Explanation, Recording
 
 Place = tuple[str, int]  # a file and a line of it

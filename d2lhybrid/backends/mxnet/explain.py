@@ -12,9 +12,10 @@ from d2lhybrid.backends.mxnet import modules, private
 from d2lhybrid.backends.mxnet.calls import Call
 from d2lhybrid.backends.mxnet.stages import VERSION, graphs_of
 from d2lhybrid.backends.mxnet.variants import NO_BLOCK, PLAIN_BLOCK
-from d2lhybrid.core.arguments import Args, Kwargs, name_of
+from d2lhybrid.core.arguments import Args, Kwargs
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.user_code import place_of
+from d2lhybrid.core.wording import name_of
 from d2lhybrid.graphs.explanation import (
     Explanation,
     Finding,

@@ -14,9 +14,10 @@ from d2lhybrid.backends.failures import without_logs
 from d2lhybrid.backends.mxnet import private
 from d2lhybrid.backends.mxnet.device import is_numpy, is_tensor
 from d2lhybrid.core import output
-from d2lhybrid.core.arguments import Args, name_of
+from d2lhybrid.core.arguments import Args
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import leaves
+from d2lhybrid.core.wording import name_of
 from d2lhybrid.graphs.fates import decide_fates
 from d2lhybrid.graphs.graph import Graph
 from d2lhybrid.graphs.stages import Node, Part, Stage

@@ -17,8 +17,9 @@ from d2lhybrid.backends.mxnet.calls import Call, watch
 from d2lhybrid.backends.mxnet.device import semantics
 from d2lhybrid.backends.mxnet.variants import PLAIN_BLOCK
 from d2lhybrid.backends.overhead import seconds_until_noted
-from d2lhybrid.core.arguments import Function, name_of
+from d2lhybrid.core.arguments import Function
 from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.wording import name_of
 from d2lhybrid.graphs.explanation import Explanation, Finding, never_reached
 from d2lhybrid.graphs.facts import WatchedCall
 

@@ -25,9 +25,10 @@ from d2lhybrid.backends.tensorflow.stages import (
     RecordedTrace,
     graphs_of,
 )
-from d2lhybrid.core.arguments import Args, Kwargs, name_of
+from d2lhybrid.core.arguments import Args, Kwargs
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.user_code import last_user_frame
+from d2lhybrid.core.wording import name_of
 from d2lhybrid.graphs.explanation import (
     Explanation,
     Finding,

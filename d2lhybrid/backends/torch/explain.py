@@ -14,9 +14,10 @@ from d2lhybrid.backends.torch.compiler import compiled
 from d2lhybrid.backends.torch.modules import compiled_in, eager, is_compiled
 from d2lhybrid.backends.torch.private import compiled_wrapper
 from d2lhybrid.backends.torch.stages import VERSION, graph_of, graphs_of
-from d2lhybrid.core.arguments import Args, Function, Kwargs, name_of
+from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.user_code import place_of
+from d2lhybrid.core.wording import name_of
 from d2lhybrid.graphs.explanation import (
     Explanation,
     Finding,

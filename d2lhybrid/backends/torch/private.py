@@ -17,9 +17,10 @@ from typing import Any
 
 import torch
 
-from d2lhybrid.core.arguments import Function, name_of
+from d2lhybrid.core.arguments import Function
 from d2lhybrid.core.errors import CallFailedError, first_line
 from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.wording import name_of
 
 _SIZE = r"\S+\.size\(\)\[\d+\]"  # as a guard names it
 # Whether programs that are compiled here are kept apart from the user's of the same code.

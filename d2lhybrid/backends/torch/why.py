@@ -17,9 +17,10 @@ from d2lhybrid.backends.torch import device, dynamo, inductor, modules, private
 from d2lhybrid.backends.torch.explain import why_no_graph
 from d2lhybrid.backends.torch.nodes import operation_name
 from d2lhybrid.backends.torch.stages import VERSION, graph_of, graphs_of, is_view
-from d2lhybrid.core.arguments import Function, name_of
+from d2lhybrid.core.arguments import Function
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.user_code import place_of
+from d2lhybrid.core.wording import name_of
 from d2lhybrid.graphs.explanation import (
     Explanation,
     Finding,
