@@ -26,8 +26,7 @@ from d2lhybrid.measuring.row import Row, Rows, Times
 from d2lhybrid.showing.page import comparison_page
 from d2lhybrid.showing.tables import narrow_table
 from d2lhybrid.showing.verdicts import not_run, signs
-from d2lhybrid.teaching.bars import picture, picture_in_words
-from d2lhybrid.teaching.groups import Group
+from d2lhybrid.teaching.bars import Group, picture, picture_in_words
 from d2lhybrid.verbs.comparison import Comparison
 from recording import recordings
 from recording.recordings import Compared, Output, Recording, Text

@@ -19,7 +19,7 @@ from book.languages import LANGUAGES
 from book.recorded import FOLDER, Recorded
 from d2lhybrid.core.errors import DamagedResultError
 from d2lhybrid.core.table import unit
-from d2lhybrid.teaching.groups import Group
+from d2lhybrid.teaching.bars import Group
 from d2lhybrid.verbs import comparison as results
 from recording.recordings import CPU
 

@@ -16,8 +16,7 @@ from book.errors import BookError
 from book.frameworks import FRAMEWORKS
 from book.translate import Translate
 from d2lhybrid.measuring.row import Row, Times
-from d2lhybrid.measuring.stats import MARGIN
-from d2lhybrid.teaching.groups import Group
+from d2lhybrid.teaching.bars import Group
 from recording.recordings import (
     Cell,
     CellsRecording,
@@ -164,15 +163,11 @@ def _baseline(entry: Measured) -> str:
 def _group(name: str, entries: Sequence[Measured]) -> Group:
     """The processes that ran a case, as one comparison."""
     labels = dict.fromkeys(row.label for entry in entries for row in entry.rows[1:])
-    floors = [entry.noise_floor.get(_METRIC) for entry in entries]
     seconds = median(entry.rows[0].seconds[_METRIC] for entry in entries)
     return Group(
         name,
         baseline=Row(_baseline(entries[0]), role="baseline", times={_METRIC: Times(seconds)}),
         rows=tuple(_row(label, entries) for label in labels),
-        processes=len(entries),
-        margin=MARGIN,
-        floor=max(map(number, floors)),
     )
 
 

@@ -1,6 +1,7 @@
 """The picture of groups: bars from a common baseline, and a reader's guesses."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import ceil, floor, inf, log10
 from typing import Any
 
@@ -9,7 +10,6 @@ from d2lhybrid.core.table import seconds
 from d2lhybrid.measuring.row import Row, Rows
 from d2lhybrid.showing import pictures, plot
 from d2lhybrid.showing.verdicts import VERDICTS
-from d2lhybrid.teaching.groups import Group
 
 _SHOWN_BY_SIDE = ("faster", "slower")  # verdicts that the side of a bar shows
 _ROW = 0.3  # inches
@@ -19,6 +19,30 @@ _SIDE = 1.06  # what is left beside the bars, as a ratio
 _MOST_TICKS = 8
 _GUESS = {"marker": "D", "markersize": 7.5, "linestyle": "none", "markeredgewidth": 1.6}
 _CLEAR = 10  # points between the middle of a guess and a text, at least
+
+
+@dataclass(frozen=True)
+class Group:
+    """What is drawn of a comparison under its name: the baseline, the variants, and a guess.
+
+    The guess is how many times as fast as the baseline the fastest variant will be; None if there
+    is none.
+    """
+
+    name: str
+    baseline: Row
+    rows: tuple[Row, ...]
+    guess: float | None = None
+
+    @classmethod
+    def of(cls, name: str, rows: Rows, guess: float | None) -> "Group":
+        """The rows of a comparison, without references."""
+        return cls(name, rows.baseline, tuple(rows.variants), guess)
+
+
+def fastest(variants: Sequence[Row]) -> Row | None:
+    """The one with the highest ratio, which a guess is about; None if there is none."""
+    return max(variants, key=lambda row: row.latency.ratio, default=None)
 
 
 def picture(groups: Sequence[Group], comparisons: Sequence[Rows] = ()) -> Any:
@@ -47,7 +71,7 @@ def picture(groups: Sequence[Group], comparisons: Sequence[Rows] = ()) -> Any:
                 y += 1
                 labels[y] = plot.folded(row.name, plot.LONG_LABEL)
                 text = _draw_bar(ax, row, y)
-                if group.guess is not None and row is group.fastest:
+                if group.guess is not None and row is fastest(group.rows):
                     _diamond(ax, group.guess, y)
                     guessed.append((text, group.guess))
             y += 1 + _BETWEEN

@@ -1,14 +1,18 @@
-"""A reader's guesses: are they such, and how many are right, of words and of numbers?"""
+"""What was found beside what the reader has guessed: words, numbers or comparisons."""
 
 from collections.abc import Mapping
 from math import inf
 from numbers import Integral, Real
 from typing import Any
 
+from d2lhybrid.core.environment import ipython
 from d2lhybrid.core.errors import ArgumentError
-from d2lhybrid.core.i18n import count, gettext as _, names, number
+from d2lhybrid.core.i18n import count, gettext as _, names, number, sentences
 from d2lhybrid.core.table import Column, Table
 from d2lhybrid.core.wording import kind_of, write_nearest
+from d2lhybrid.showing.cautions import uncertain
+from d2lhybrid.teaching.bars import Group, picture, picture_in_words
+from d2lhybrid.teaching.sentences import Revealed
 from d2lhybrid.verbs.comparison import Comparison
 
 Plain = str | float  # numbers of NumPy, too
@@ -17,7 +21,64 @@ _WRONG = "✗"
 _NO_GUESS = "–"
 
 
-def kind_of_all(actual: Any) -> type:
+def reveal(
+    actual: Mapping[str, Comparison] | Mapping[str, Plain], guess: Mapping[str, Plain]
+) -> None:
+    """Show what was found beside what the reader has guessed.
+
+    Words and numbers are printed as a table with a mark where a guess is wrong, and how many
+    guesses are right. A number that isn't whole may be missed by 10%. Words of ours, such as
+    fates, are shown in the reader's language and may be guessed in it.
+
+    Of comparisons, the picture comes first: a bar for each variant except the baseline and the
+    references, and each guess as a hollow diamond in the row of the fastest. Below it stand a
+    sentence for each bar, and the tables under *Details*. Outside of IPython all three are printed
+    in words.
+
+    Args:
+        actual: by the names to show, words (such as ``graph(...).fates``), numbers, or what
+            ``compare`` returned.
+        guess: by these names, the word or the number; of a comparison, how many times as fast as
+            the baseline the fastest variant will be. Names may be missing.
+
+    Raises:
+        ArgumentError: `actual` is no dict of words alone, numbers alone or comparisons alone; or
+            `guess` has a name that `actual` has not, something of another kind, or no number
+            above 0 for a comparison.
+        MissingPackageError: in IPython, if matplotlib is not installed, for comparisons.
+
+    >>> reveal({"eager": 5, "compiled": 1}, {"eager": 4})
+              your guess  actual
+    eager              4       5  ✗
+    compiled           –       1
+    You got 0 of 1 right.
+    """
+    kind = _kind_of_all(actual)
+    _require_guesses(guess, actual, kind)
+    if kind is Comparison:
+        _reveal_comparisons(actual, guess)
+    else:
+        print(in_words(actual, guess))
+
+
+def _reveal_comparisons(results: Any, guess: Mapping[str, Any]) -> None:
+    rows = {str(name): comparison.rows for name, comparison in results.items()}
+    groups = [Group.of(name, each, guess.get(name)) for name, each in rows.items()]
+    below = Revealed(rows, guess)
+    if ipython() is None:
+        above = sentences(uncertain([*rows.values()]), picture_in_words(groups))
+        print(above, below, sep="\n")
+        return
+    from IPython.display import display
+    from matplotlib.pyplot import close
+
+    figure = picture(groups, [*rows.values()]).figure
+    display(figure)
+    close(figure)  # or the notebook shows it once more below the cell
+    display(below)
+
+
+def _kind_of_all(actual: Any) -> type:
     """Of which kind all of these are: Comparison, str, or Real for numbers.
 
     Raises:
@@ -45,7 +106,7 @@ def _kind(value: Any) -> type | None:
     return next((kind for kind in (Comparison, str, Real) if isinstance(value, kind)), None)
 
 
-def require_guesses(guess: Any, actual: Mapping[str, Any], kind: type) -> None:
+def _require_guesses(guess: Any, actual: Mapping[str, Any], kind: type) -> None:
     """Raise ArgumentError unless it is a dict of guesses of what is of this kind."""
     if not isinstance(guess, Mapping):
         message = _("Expected a dict of guesses, such as {example}. Received: {kind}.")

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from itertools import chain
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -16,14 +17,26 @@ from d2lhybrid.errors import ArgumentError
 from d2lhybrid.graphs.facts import Facts
 from d2lhybrid.measuring.row import Row, Times
 from d2lhybrid.teaching import reveal
-from d2lhybrid.teaching.bars import picture, picture_in_words
-from d2lhybrid.teaching.groups import groups
+from d2lhybrid.teaching.bars import Group, fastest, picture, picture_in_words
 from d2lhybrid.teaching.sentences import Revealed, sentences_of
 from d2lhybrid.verbs.comparison import MIME
 
 
 def rows_of(results):
     return [comparison.rows for comparison in results.values()]
+
+
+def groups(results, guess):
+    return [Group.of(name, c.rows, guess.get(name)) for name, c in results.items()]
+
+
+def sentences_about(results, guess):
+    found = (sentences_of(name, c.rows, guess.get(name)) for name, c in results.items())
+    return [*chain.from_iterable(found)]
+
+
+def below(results):
+    return Revealed({name: c.rows for name, c in results.items()}, {})
 
 
 LARGE = {"eager": 4e-2, "torch.compile": 2e-2, "C": 1e-3}
@@ -62,16 +75,14 @@ def test_rows_have_what_was_measured_and_the_guess_belongs_to_the_fastest(result
         results["ResNet"]["eager"].median,
     )
     assert (resnet.guess, mlp.guess, alone.guess) == (3, None, 2)
-    assert (mlp.fastest.label, mlp.fastest.name) == ("old", "old (deprecated)")
+    assert fastest(mlp.rows).name == "old (deprecated)"
     assert [one.label for one in mlp.rows if one.deprecated] == ["old"]
     assert few.rows[0].latency.interval == (0, np.inf)
-    assert (alone.rows, alone.fastest) == ((), None)
+    assert (alone.rows, fastest(alone.rows)) == ((), None)
 
 
 def test_a_sentence_for_each_bar(results):
-    said = [
-        line for group in groups(results, {"ResNet": 3, "MLP": 0.5}) for line in sentences_of(group)
-    ]
+    said = sentences_about(results, {"ResNet": 3, "MLP": 0.5})
     patterns = [
         r"ResNet: torch.compile is (2\.0\d|1\.99) times as fast as eager \(20\.0 ms instead of "
         r"40\.0 ms\) and pays off its cold start after 2\d\d calls\. You guessed 3\.",
@@ -176,14 +187,14 @@ def test_outside_of_a_notebook_all_is_text_and_a_busy_machine_is_said_once(capsy
 
 
 def test_below_the_picture_tables_are_folded_and_programs_find_their_rows(results):
-    below = Revealed(groups(results, {}), rows_of(results))
-    html = below._repr_html_()
+    shown = below(results)
+    html = shown._repr_html_()
     above, _summary, inside = html.partition("<details>")
     assert "is (2" not in above
     assert above.count("<div>") == 9  # a sentence for each bar, and what was not run
     assert (above.count("<table>"), inside.count("<table>")) == (0, 5)
     assert "<details>" not in inside
-    found = below._repr_mimebundle_()[MIME]
+    found = shown._repr_mimebundle_()[MIME]
     assert (found["kind"], [*found["comparisons"]]) == ("reveal", [*results])
     assert found["comparisons"]["MLP"]["rows"][2]["deprecated"]
 
@@ -312,9 +323,9 @@ def test_words_need_no_matplotlib():
 def test_the_reason_of_a_row_stands_after_its_sentence_and_not_again_below(results):
     facts = {"slow": Facts(runs_compiled=False, why_not="It was skipped because of a loop.")}
     mlp = replace(results["MLP"], facts=facts)
-    (group,) = groups({"MLP": mlp}, {})
-    (slow,) = (line for line in sentences_of(group) if line.startswith("MLP: slow"))
+    said = sentences_about({"MLP": mlp}, {})
+    (slow,) = (line for line in said if line.startswith("MLP: slow"))
     assert "2.00 ms instead of 1.00 ms" in slow
     assert slow.endswith("because of a loop.")
-    shown = repr(Revealed([group], [mlp.rows]))
+    shown = repr(below({"MLP": mlp}))
     assert shown.count("because of a loop") == 1
