@@ -2,11 +2,11 @@
 
 from collections import Counter
 from functools import cache
+from typing import Any
 
 import jax
 
 from d2lhybrid.backends.defaults import compiler as defaults
-from d2lhybrid.backends.jax.device import LAST_WORK
 
 is_imported = defaults.is_imported
 start = defaults.start
@@ -17,14 +17,13 @@ _events: Counter[str] = Counter()  # that JAX has reported, by their names
 
 @cache
 def _count_events() -> None:
-    """Count what JAX reports from the first call of this on, but for what we wait by."""
-    monitoring = jax.monitoring
-    monitoring.register_event_listener(lambda event, **_about: _events.update([event]))
-    monitoring.register_event_duration_secs_listener(
-        lambda event, _seconds, fun_name="", **_about: _events.update(
-            [event] if LAST_WORK not in fun_name else []
-        )
-    )
+    """Count what JAX reports from the first call of this on."""
+
+    def count(event: str, *_seconds: float, **_about: Any) -> None:
+        _events[event] += 1
+
+    jax.monitoring.register_event_listener(count)
+    jax.monitoring.register_event_duration_secs_listener(count)
 
 
 def disk_cache_hits() -> int:

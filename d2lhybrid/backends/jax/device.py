@@ -153,11 +153,6 @@ def _last_work(x: Any) -> Any:
 LAST_WORK = _last_work.__name__  # by which JAX names its program
 
 
-def is_waited_by(jaxpr: Any) -> bool:
-    """Is it the program that ``synchronize`` runs?"""
-    return bool(private.traced_name(jaxpr) == LAST_WORK)
-
-
 def settings(_with_threads: bool) -> Iterable[defaults.Setting]:
     return [(_update, (name, getattr(jax.config, name))) for name in _SETTINGS]
 

@@ -1,6 +1,5 @@
 """What JAX makes of a model: the jaxpr that it traces, what it refuses, where tracers leak."""
 
-import gc
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -13,7 +12,6 @@ from d2lhybrid.backends.attributes import kept_attributes
 from d2lhybrid.backends.failures import require_runs, without_logs
 from d2lhybrid.backends.jax import private
 from d2lhybrid.backends.jax.modules import (
-    calls_nnx_jit,
     compiled_in,
     eager,
     is_jitted,
@@ -38,23 +36,27 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     A program of JAX is always whole, so there are no graph breaks. A model that isn't compiled, but
     calls what is, takes a graph for each of these calls.
     """
-    _require_no_nnx_jit_in(model)
-    name = name_of(model)
-    compilations = sum(map(private.compilations, compiled_in(model)))
-    report = Explanation(VERSION, name, compilations, graph_count=0)
-    with kept_attributes(model), without_logs():  # until it is known what leaks
-        before = _live_tracers()
+    name, compiled = name_of(model), compiled_in(model)
+    _require_no_nnx_jit(model, compiled)
+    report = Explanation(VERSION, name, sum(map(private.compilations, compiled)), graph_count=0)
+    with kept_attributes(model), without_logs():
         try:
-            jaxpr = traced(model, args, kwargs).jaxpr
+            with private.leaked_tracers() as leaked:
+                jaxpr = traced(model, args, kwargs).jaxpr
         except Exception as error:
             require_runs(name, eager(model), args, kwargs)
             return replace(report, unsupported=(Finding.of(error),))
-        leaks = _leaks(model, before)
-    programs = _programs(model, jaxpr)
+    fallbacks, programs = [*calls_into_python(jaxpr.jaxpr)], [(name, jaxpr)]
+    if parts := _compiled_parts(jaxpr, compiled):
+        code = f"{'nnx' if is_module(model) else 'jax'}.jit"
+        said = only_parts((name for name, _jaxpr in parts), code)
+        fallbacks.insert(0, Finding(said, *last_user_frame([_first_line(model)])))
+        programs = parts
+    leaks = _leaks(model, leaked)
     return replace(
         report,
         graph_count=len(programs),
-        fallbacks=(*_only_parts(model, jaxpr, programs), *calls_into_python(jaxpr.jaxpr)),
+        fallbacks=tuple(fallbacks),
         unsupported=leaks,
         # After a leak, a later call may raise, whatever its types are.
         notes=() if leaks else (_signature(model, jaxpr),),
@@ -62,9 +64,13 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     )
 
 
-def _require_no_nnx_jit_in(model: Any) -> None:
-    """Raise ArgumentError if it calls what ``nnx.jit`` returned, which takes no trace around it."""
-    if calls_nnx_jit(model):
+def _require_no_nnx_jit(model: Any, compiled: Sequence[Any]) -> None:
+    """Raise ArgumentError if it calls what ``nnx.jit`` returned, without being that itself.
+
+    In a trace, ``nnx.jit`` takes no module from around it: it raises, and leaves that module empty.
+    """
+    by_nnx = [one for one in compiled if private.is_by_nnx(one) and not is_module(one.__wrapped__)]
+    if by_nnx and not is_module(model) and not is_jitted(model):
         text = _(
             "Expected the module itself, or what {jit} returned with the module as an argument, "
             "such as {example}. Received: {model}, which calls what {jit} returned."
@@ -73,24 +79,22 @@ def _require_no_nnx_jit_in(model: Any) -> None:
         raise ArgumentError(text.format(**names))
 
 
-def _live_tracers() -> list[Any]:
-    """All tracers that something holds, of any call."""
-    gc.collect()
-    return [each for each in gc.get_objects() if issubclass(type(each), jax.core.Tracer)]
+def _compiled_parts(jaxpr: Any, compiled: Sequence[Any]) -> list[tuple[str, Any]]:
+    """The name and the jaxpr of each program in a call that does more than to call one."""
+    equations, names = jaxpr.jaxpr.eqns, {*map(name_of, compiled)}
+    calls = [equation.params for equation in equations if equation.primitive.name == "jit"]
+    parts = [(call["name"], call["jaxpr"]) for call in calls if call["name"] in names]
+    return parts if len(equations) > 1 else []
 
 
-def _leaks(model: Any, before: Sequence[Any]) -> tuple[Finding, ...]:
-    """Where the tracers were made that a call has left behind, each line once.
+def _leaks(model: Any, leaked: Sequence[Any]) -> tuple[Finding, ...]:
+    """Where leaked tracers were made, each line once.
 
     A tracer holds those from which it was computed; these haven't leaked by themselves.
     """
-    known = {id(tracer) for tracer in before}
-    leaked = [tracer for tracer in _live_tracers() if id(tracer) not in known]
     operands = {id(operand) for tracer in leaked for operand in private.operands(tracer)}
     results = [tracer for tracer in leaked if id(tracer) not in operands]
-    leaks = dict.fromkeys(_leak(tracer, model) for tracer in results)
-    with_line = [leak for leak in leaks if leak.file]  # what jax.grad makes of one has none
-    return tuple(with_line or leaks)
+    return tuple(dict.fromkeys(_leak(tracer, model) for tracer in results))
 
 
 def _leak(tracer: Any, model: Any) -> Finding:
@@ -107,27 +111,6 @@ def _first_line(model: Any) -> tuple[str, int]:
     """Where the code of a model begins, if it has some."""
     inner = eager(model)
     return place_of(inner if hasattr(inner, "__code__") else type(inner).__call__)
-
-
-def _programs(model: Any, jaxpr: Any) -> list[tuple[str, Any]]:
-    """The name and the jaxpr of each program that a call takes.
-
-    That is the whole model, unless it calls what is compiled and does more than that.
-    """
-    equations = jaxpr.jaxpr.eqns
-    names = set(map(name_of, compiled_in(model))) if len(equations) > 1 else ()
-    calls = [equation.params for equation in equations if equation.primitive.name == "jit"]
-    parts = [(call["name"], call["jaxpr"]) for call in calls if call["name"] in names]
-    return parts or [(name_of(model), jaxpr)]
-
-
-def _only_parts(model: Any, jaxpr: Any, programs: Sequence[tuple[str, Any]]) -> Iterator[Finding]:
-    """What to say of a model that runs compiled parts and other operations, or several parts."""
-    if programs[0][1] is jaxpr:
-        return
-    code = f"{'nnx' if is_module(model) else 'jax'}.jit"
-    said = only_parts((name for name, _jaxpr in programs), code)
-    yield Finding(said, *last_user_frame([_first_line(model)]))
 
 
 def only_parts(names: Iterable[str], code: str) -> str:

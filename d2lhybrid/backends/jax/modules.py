@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import wraps
+from functools import partial
 from types import MethodType
 from typing import Any
 
@@ -139,38 +139,15 @@ def traced(model: Any, args: Args, kwargs: Kwargs) -> Any:
 
     What ``jax.jit`` or ``nnx.jit`` returned keeps its static arguments.
     """
-    jit = jit_that_made(model)
-    if jit is None:
+    if not is_jitted(model):
         return pure(model).fitted(args, kwargs).trace(args, kwargs)
-    unwrapped = unjitted(model)
-
-    @wraps(unwrapped)  # with its signature, in which JAX looks up static names and positions
-    def forward(*inputs: Any, **named_inputs: Any) -> Any:
-        return unwrapped(*inputs, **named_inputs)
-
     argnums, argnames = private.static_arguments(model)
-    jitted = jit(forward, static_argnums=argnums, static_argnames=argnames)
-    trace = jitted.trace(*args, **kwargs)
-    return getattr(trace, "traced", trace)  # nnx.jit wraps the trace of jax.jit
-
-
-def calls_nnx_jit(model: Any) -> bool:
-    """Does it call what ``nnx.jit`` made of a function, without being a module or compiled itself?
-
-    In a trace, ``nnx.jit`` takes no module from around it: it raises, and leaves that module empty.
-    """
-    nnx = flax()
-    if nnx is None or is_module(model) or is_jitted(model):
-        return False
-    by_nnx = (each for each in compiled_in(model) if jit_that_made(each) is nnx.jit)
-    return not all(is_module(each.__wrapped__) for each in by_nnx)
-
-
-def jit_that_made(function: Any) -> Any:
-    """``jax.jit`` or ``nnx.jit`` for what one of them returned; None for anything else."""
-    nnx = flax()
-    jits = [jax.jit, nnx.jit] if nnx else [jax.jit]
-    return next((jit for jit in jits if type(function) is type(jit(len))), None)
+    if private.is_by_nnx(model):  # which takes modules as arguments
+        function = partial(unjitted(model))  # a new one
+        jitted = flax().jit(function, static_argnums=argnums, static_argnames=argnames)
+        return jitted.trace(*args, **kwargs).traced
+    plain = replace(pure(unjitted(model)), static_keys=frozenset({*argnums, *argnames}))
+    return plain.trace(args, kwargs)
 
 
 def inference(model: Any) -> Any:
@@ -206,16 +183,13 @@ def is_jitted(function: Any) -> bool:
     return hasattr(type(function), "lower") and hasattr(function, "__wrapped__")
 
 
-def is_jit(function: Any) -> bool:
-    """Is it ``jax.jit`` or ``nnx.jit``?"""
-    return function is jax.jit or function is getattr(flax(), "jit", jax.jit)
-
-
 def is_compiled(function: Function) -> bool:
     """Was it, or something in it, compiled, or does it name ``jit`` itself?"""
-    inside = callables_in(function, _parts_of)
-    is_ahead = any(isinstance(part, jax.stages.Compiled) for part in inside)
-    return is_ahead or bool(compiled_in(function)) or any(map(is_jit, inside))
+    jits = jax.jit, getattr(flax(), "jit", jax.jit)
+    return bool(compiled_in(function)) or any(
+        part in jits or isinstance(part, jax.stages.Compiled)
+        for part in callables_in(function, _parts_of)
+    )
 
 
 def compiled_in(model: Any) -> list[Any]:

@@ -4,12 +4,12 @@ Each is looked up when it is needed. If JAX has removed one, its function return
 beside it.
 """
 
-import logging
 import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -42,6 +42,11 @@ def has_effects() -> bool:
     return bool(ordered or getattr(tokens, "output_runtime_tokens", True))
 
 
+def is_by_nnx(function: Any) -> bool:
+    """Did ``nnx.jit`` return this? It holds what ``jax.jit`` returned. No if Flax doesn't tell."""
+    return hasattr(function, "jitted_fn")
+
+
 def compilations(model: Any) -> int:
     """How often a function of ``jax.jit`` or ``nnx.jit`` was compiled; 0 if JAX doesn't tell."""
     return int(getattr(getattr(model, "jitted_fn", model), "_cache_size", int)())
@@ -66,20 +71,6 @@ def _jit_info(model: Any) -> Any:
     return getattr(getattr(model, "jitted_fn", model), "_jit_info", None)
 
 
-class _Listener(logging.Logger):
-    """Hands on each message, also while logs are switched off."""
-
-    def __init__(self, listen: Callable[[str], None]) -> None:
-        super().__init__("listener")
-        self._listen = listen
-
-    def isEnabledFor(self, _level: int) -> bool:
-        return True
-
-    def handle(self, record: logging.LogRecord) -> None:
-        self._listen(record.getMessage())
-
-
 @contextmanager
 def cache_misses(listen: Callable[[str], None]) -> Iterator[None]:
     """Inside, `listen` gets what JAX says of each function that no earlier trace fits.
@@ -90,7 +81,7 @@ def cache_misses(listen: Callable[[str], None]) -> Iterator[None]:
     if logger is None:
         yield
         return
-    partial_eval.logger = _Listener(listen)
+    partial_eval.logger = SimpleNamespace(log=lambda _level, said: listen(said))
     try:
         with jax.explain_cache_misses(True):
             yield
@@ -203,6 +194,30 @@ def frames(source_info: Any) -> list[tuple[str, int]]:
     """
     noted = getattr(getattr(source_info, "traceback", None), "frames", ())
     return [(frame.file_name, frame.line_num) for frame in reversed(noted)]
+
+
+@contextmanager
+def leaked_tracers() -> Iterator[list[Any]]:
+    """The tracers that outlive their trace in the block, as ``jax.checking_leaks`` finds them.
+
+    That would raise at the first one; here tracing goes on. There are none if JAX doesn't tell.
+    """
+    leaked: list[Any] = []
+    find = getattr(core, "maybe_find_leaked_tracers", None)
+    if find is None:
+        yield leaked
+        return
+
+    def note(trace: Any) -> list[Any]:
+        leaked.extend(find(trace))
+        return []  # so that nothing is raised
+
+    core.maybe_find_leaked_tracers = note
+    try:
+        with jax.checking_leaks():
+            yield leaked
+    finally:
+        core.maybe_find_leaked_tracers = find
 
 
 def made_at(tracer: Any) -> list[tuple[str, int]]:

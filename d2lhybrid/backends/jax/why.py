@@ -83,7 +83,7 @@ class _Watch:
     def note_compiled(self, jaxpr: Any, computation: Any) -> None:
         """Note a program that is made, be it ahead of time."""
         is_of_user = self.ran[-1] if jaxpr is self._running else _is_of_user(None, jaxpr)
-        if is_of_user and not device.is_waited_by(jaxpr):
+        if is_of_user and private.traced_name(jaxpr) != device.LAST_WORK:
             self.compiled.append((jaxpr, computation))
 
     def explanation(self) -> Explanation | None:
