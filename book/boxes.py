@@ -21,13 +21,13 @@ from book.languages import Language
 from book.recorded import RecordedCell, RecordedNetworks, number, where
 from d2lhybrid.core.i18n import listed, set_language
 from d2lhybrid.core.table import Table, span
+from d2lhybrid.experiments.comparison import Comparison
 from d2lhybrid.measuring.measurement import METRICS
 from d2lhybrid.measuring.row import Row, Rows, Times
 from d2lhybrid.showing.page import comparison_page
 from d2lhybrid.showing.tables import narrow_table
 from d2lhybrid.showing.verdicts import not_run, signs
 from d2lhybrid.teaching.bars import Group, picture, picture_in_words
-from d2lhybrid.verbs.comparison import Comparison
 from recording import recordings
 from recording.recordings import Compared, Output, Recording, Text
 

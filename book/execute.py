@@ -24,8 +24,8 @@ from book.errors import ExecutionError
 from book.files import SECONDS, SLOW
 from book.gpu import missed
 from book.installation import is_installation
-from d2lhybrid.verbs.comparison import MIME as COMPARED
-from d2lhybrid.verbs.judge import UNDECIDED
+from d2lhybrid.experiments.comparison import MIME as COMPARED
+from d2lhybrid.experiments.judge import UNDECIDED
 
 CELL_SECONDS = 300
 SLOW_SECONDS = 5.0  # of a cell, from which a reader is told how long it takes

@@ -19,8 +19,8 @@ from book.languages import LANGUAGES
 from book.recorded import FOLDER, Recorded
 from d2lhybrid.core.errors import DamagedResultError
 from d2lhybrid.core.table import unit
+from d2lhybrid.experiments import comparison as results
 from d2lhybrid.teaching.bars import Group
-from d2lhybrid.verbs import comparison as results
 from recording.recordings import CPU
 
 # By keys that stand in ``words/``, too, as ``network_resnet``, and in the order of the front pages.

@@ -6,7 +6,8 @@ The chapters' own helpers are in ``d2lhybrid.teaching``.
 A folder imports only from those below it:
 
 - ``teaching``: what the chapters print with, and guesses;
-- ``verbs``: what a reader calls, and ``processes``, in which a verb runs once more;
+- ``verbs``: what a reader calls;
+- ``experiments``: rounds, here or in fresh processes, and the comparison that comes of them;
 - ``showing``: rows as text, pictures and data;
 - ``why``: what is observed of compiled code, and a cause where a rule holds;
 - ``measuring``: rounds, and records of what was measured; ``artifacts``: models that are saved;
@@ -35,7 +36,7 @@ _NAMES = {
     "measuring.measurement": ("Measurement",),
     "timing": ("Benchmark", "Timer", "synchronize"),
     "verbs.compare": ("compare",),
-    "verbs.comparison": ("Comparison", "Judgement"),
+    "experiments.comparison": ("Comparison", "Judgement"),
     "verbs.doctor": ("Diagnosis", "doctor"),
     "verbs.explaining": ("explain", "graph"),
     "verbs.variants": ("variants",),

@@ -7,12 +7,12 @@ from .artifacts.save import save as save
 from .artifacts.verify import Verification as Verification, verify as verify
 from .backends.mxnet.compat import import_mxnet as import_mxnet
 from .core.arguments import call as call
+from .experiments.comparison import Comparison as Comparison, Judgement as Judgement
 from .graphs.explanation import Explanation as Explanation
 from .graphs.graph import Graph as Graph
 from .measuring.measurement import Measurement as Measurement
 from .timing import Benchmark as Benchmark, Timer as Timer, synchronize as synchronize
 from .verbs.compare import compare as compare
-from .verbs.comparison import Comparison as Comparison, Judgement as Judgement
 from .verbs.doctor import Diagnosis as Diagnosis, doctor as doctor
 from .verbs.explaining import explain as explain, graph as graph
 from .verbs.measure import measure as measure

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from d2lhybrid.experiments.comparison import Comparison
 from d2lhybrid.measuring.measurement import Measurement, Samples
 from d2lhybrid.measuring.provenance import Environment
-from d2lhybrid.verbs.comparison import Comparison
 from d2lhybrid.verbs.sweep import Sweep
 
 ENV = Environment(

@@ -8,8 +8,8 @@ from d2lhybrid.backends.variant import (
     WithCompilerNote,
 )
 from d2lhybrid.core.arguments import call
+from d2lhybrid.experiments.comparison import Comparison
 from d2lhybrid.measuring.sampler import Sampler
-from d2lhybrid.verbs.comparison import Comparison
 from d2lhybrid.verbs.ways import Variants
 
 CLASSES = (

@@ -20,7 +20,7 @@ def no_frameworks(monkeypatch, request):
         # Known they stay: to comparisons made by hand, and to fresh processes, which import them.
         every = backends.known()
         monkeypatch.setattr(verdict, "known", lambda: every)
-        monkeypatch.setattr("d2lhybrid.processes.parent.known", lambda: every)
+        monkeypatch.setattr("d2lhybrid.experiments.process_experiment.known", lambda: every)
         monkeypatch.setattr(backends, "_records", {})
 
 

@@ -15,7 +15,7 @@ from processes import ROOT
 from book.languages import LANGUAGES
 from book.measured import COMPILED, GRAPHS, Comparison, Row
 from book.readme import MARKED
-from d2lhybrid.processes.joined import join
+from d2lhybrid.experiments.join import join
 from website.words import words
 
 WAYS = {

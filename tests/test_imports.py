@@ -21,8 +21,8 @@ HEAVY = (
 # of the other folders and modules on its floor, only from those that stand in one group with it.
 FLOORS: tuple[tuple[set[str], ...], ...] = (
     ({"teaching"}, {"__main__"}, {"errors"}),
-    # A process runs a verb, and what it returns is a Comparison.
-    ({"verbs", "processes"},),
+    ({"verbs"},),
+    ({"experiments"},),
     ({"showing"},),
     ({"why"},),
     ({"artifacts"}, {"measuring"}),
@@ -176,7 +176,7 @@ print(c, c._repr_html_())
     [
         (TIMES, {"timing", "backends", "core"}),
         (SAVES, {"artifacts", "backends", "core"}),
-        (COMPARES, {"verbs", "showing", "measuring", "timing", "backends", "core"}),
+        (COMPARES, {"verbs", "experiments", "showing", "measuring", "timing", "backends", "core"}),
     ],
     ids=[
         "uses Benchmark and Timer",

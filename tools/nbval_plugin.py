@@ -46,8 +46,8 @@ from xdist.scheduler import LoadScopeScheduling
 
 from d2lhybrid import backends
 from d2lhybrid.backends.environment import variables_for_threads
-from d2lhybrid.verbs.comparison import MIME as COMPARED
-from d2lhybrid.verbs.judge import DECIDED, UNDECIDED
+from d2lhybrid.experiments.comparison import MIME as COMPARED
+from d2lhybrid.experiments.judge import DECIDED, UNDECIDED
 
 # Kernels inherit these.
 MOST_SECONDS = "D2LHYBRID_MOST_SECONDS"

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from book.comparisons import without_clock
-from d2lhybrid.verbs.comparison import MIME, Comparison
+from d2lhybrid.experiments.comparison import MIME, Comparison
 from d2lhybrid.verbs.sweep import Sweep
 
 ROOT = Path(__file__).resolve().parent.parent

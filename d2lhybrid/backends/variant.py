@@ -220,6 +220,12 @@ def variant_of(function: Any) -> Variant | None:
     return inside if isinstance(inside, Variant) else None
 
 
+def in_role(role: Role, functions: Mapping[str, Any]) -> tuple[str, ...]:
+    """The labels of the ways in this role, also among callables of the user's own."""
+    known = {label: variant_of(function) for label, function in functions.items()}
+    return tuple(label for label, way in known.items() if way and way.role == role)
+
+
 FIRST_STEPS = 3  # of a training: those whose losses are compared
 
 

@@ -22,6 +22,12 @@ IN_SHELL = "D2LHYBRID_IN_SHELL"
 
 EXPLAIN = "explain(net, x)"  # in Python
 IN_FILE = "explain FILE.py:example"  # the same in a shell
+# What a file has for a shell, or for a fresh process, that is to make a model itself.
+EXAMPLE_CODE = """\
+from d2lhybrid import call
+
+def example():
+    return call(net, x)"""
 
 MOST_LISTED = 4  # arguments, or elements of one, that a message lists
 LONGEST_TEXT = 40  # letters of a text that a message repeats

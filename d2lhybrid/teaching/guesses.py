@@ -10,10 +10,10 @@ from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import count, gettext as _, names, number, sentences
 from d2lhybrid.core.table import Column, Table
 from d2lhybrid.core.wording import kind_of, write_nearest
+from d2lhybrid.experiments.comparison import Comparison
 from d2lhybrid.showing.cautions import uncertain
 from d2lhybrid.teaching.bars import Group, picture, picture_in_words
 from d2lhybrid.teaching.sentences import Revealed
-from d2lhybrid.verbs.comparison import Comparison
 
 Plain = str | float  # numbers of NumPy, too
 NEAR = 0.1 + 1e-9  # how far a guess may lie from a measured number, as a fraction of it

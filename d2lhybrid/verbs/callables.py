@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from d2lhybrid.backends.variant import variant_of
-from d2lhybrid.core.arguments import Args, Call, Kwargs
+from d2lhybrid.core.arguments import Args, Call
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.wording import described
+from d2lhybrid.experiments.experiment import Callables
 from d2lhybrid.verbs.variants import variants
 from d2lhybrid.verbs.ways import Variants
-
-Callables = tuple[Mapping[str, Callable[..., Any] | Call], Args, Kwargs]
 
 
 @dataclass(frozen=True)

@@ -3,23 +3,26 @@
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from time import perf_counter
 from typing import Any
 
+from d2lhybrid.backends.variant import in_role
 from d2lhybrid.backends.verb import verb
 from d2lhybrid.core.arguments import Call
-from d2lhybrid.core.errors import ArgumentError
+from d2lhybrid.core.errors import ArgumentError, D2LHybridError
 from d2lhybrid.core.i18n import gettext as _, sentences
 from d2lhybrid.core.usage import not_comparable
 from d2lhybrid.core.wording import unknown_label
+from d2lhybrid.experiments.comparison import Comparison
+from d2lhybrid.experiments.experiment import Callables, Experiment
 from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.cold_start import TimerFunction
 from d2lhybrid.measuring.cores import cores_held, with_one_thread
+from d2lhybrid.measuring.provenance import core_count
 from d2lhybrid.verbs import options
 from d2lhybrid.verbs.callables import SourceFile, callables_of
-from d2lhybrid.verbs.comparison import Comparison
-from d2lhybrid.verbs.experiment import Experiment
-from d2lhybrid.verbs.ways import Variants, in_role
+from d2lhybrid.verbs.ways import Variants
 
 
 def _misused(given: Mapping[str, Any]) -> str:
@@ -166,7 +169,7 @@ def compare(
     )
     comparison = _run(
         experiment,
-        what if isinstance(what, SourceFile) else None,
+        partial(callables_of, what) if isinstance(what, SourceFile) else None,
         processes=options.number_or_none("processes", processes),
         threads=options.number_or_none("threads", threads),
     )
@@ -178,28 +181,37 @@ def compare(
 
 def _run(
     experiment: Experiment,
-    source: SourceFile | None,
+    make: Callable[[], Callables] | None,
     *,
     processes: int | None,
     threads: int | None,
 ) -> Comparison:
-    """Measure here, or in fresh processes, if they are asked for or other programs hold cores."""
+    """Measure here, or in fresh processes, if they are asked for or other programs hold cores.
+
+    A framework chooses its threads when its process starts, so it takes a fresh one to measure with
+    one thread. Where that one fails, this process measures, and says why.
+    """
     held = 0 if threads else cores_held(experiment.timer, experiment.time_limit)
-    if processes:
-        from d2lhybrid.processes.parent import ProcessExperiment
+    if not (processes or threads or held):
+        return experiment.run()
+    from d2lhybrid.experiments.process_experiment import OneProcessExperiment, ProcessExperiment
 
-        if held:
-            threads, experiment.circumstance = 1, with_one_thread(held)
-        return ProcessExperiment(experiment, processes, threads, source).run()
-    if threads:
-        from d2lhybrid.processes.parent import OneProcessExperiment
-
-        return OneProcessExperiment(experiment, 1, threads, source).run()
     if held:
-        from d2lhybrid.processes.crowded import run_with_one_thread
-
-        return run_with_one_thread(experiment, source, held)
-    return experiment.run()
+        threads, experiment.circumstance = 1, with_one_thread(held)
+    if processes:
+        return ProcessExperiment(experiment, processes, threads, make).run()
+    try:
+        return OneProcessExperiment(experiment, 1, threads, make).run()
+    except (D2LHybridError, OSError) as error:  # such as a full disk
+        if not held:
+            raise
+        reason = getattr(error, "reason", str(error))  # without the lines that one could write
+        text = _(
+            "Other programs hold {held} of {cores} cores, and no process with one thread could "
+            "measure this: {reason}"
+        )
+        experiment.circumstance = text.format(held=held, cores=core_count(), reason=reason)
+        return experiment.run()
 
 
 def _unavailable(functions: Any) -> Mapping[str, str]:

@@ -13,14 +13,9 @@ from typing import Any
 
 from d2lhybrid.core.errors import ArgumentError, brief
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.wording import kind_of, write_nearest
+from d2lhybrid.core.wording import EXAMPLE_CODE, kind_of, write_nearest
 
 EXAMPLE = "FILE.py:example"
-EXAMPLE_CODE = """\
-from d2lhybrid import call
-
-def example():
-    return call(net, x)"""
 
 
 def functions_in(file: str, names: Sequence[str]) -> dict[str, Callable[..., Any]]:

@@ -15,6 +15,15 @@ from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.core.progress import show_progress
 from d2lhybrid.core.usage import written_as
 from d2lhybrid.core.wording import kind_of, name_of
+from d2lhybrid.experiments.comparison import (
+    CLAIMS,
+    MIME,
+    Comparison,
+    Judgement,
+    Judgements,
+    misclaimed,
+)
+from d2lhybrid.experiments.judge import judge
 from d2lhybrid.measuring.claim import Claim
 from d2lhybrid.measuring.cold_start import TimerFunction
 from d2lhybrid.measuring.result import Result
@@ -22,8 +31,6 @@ from d2lhybrid.measuring.row import Rows
 from d2lhybrid.showing.page import sweep_page
 from d2lhybrid.verbs.callables import call_of
 from d2lhybrid.verbs.compare import compare
-from d2lhybrid.verbs.comparison import CLAIMS, MIME, Comparison, Judgement, Judgements, misclaimed
-from d2lhybrid.verbs.judge import judge
 from d2lhybrid.verbs.variants import variants
 from d2lhybrid.verbs.ways import Variants
 

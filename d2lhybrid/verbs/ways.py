@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import replace
 from typing import Any
 
-from d2lhybrid.backends.variant import Origin, Role, Variant, VariantsByName, variant_of
+from d2lhybrid.backends.variant import Origin, Variant, VariantsByName, in_role, variant_of
 from d2lhybrid.core.arguments import Args, Function
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.usage import written_as
@@ -146,12 +146,6 @@ def _reason(function: Function) -> str:
     """Why it cannot be built here; "" if it can, or if it is the user's own."""
     run = function.run if isinstance(function, Variant) else function
     return run if isinstance(run, str) else ""
-
-
-def in_role(role: Role, functions: Mapping[str, Any]) -> tuple[str, ...]:
-    """The labels of the ways in this role, also among callables of the user's own."""
-    known = {label: variant_of(function) for label, function in functions.items()}
-    return tuple(label for label, way in known.items() if way and way.role == role)
 
 
 def with_origin(by_name: VariantsByName, model: Function | None, origin: Origin) -> VariantsByName:

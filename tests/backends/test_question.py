@@ -8,7 +8,7 @@ import pytest
 
 from d2lhybrid import call, compare, import_mxnet, training, variants
 from d2lhybrid.errors import DifferentAnswerError
-from d2lhybrid.verbs.comparison import Comparison
+from d2lhybrid.experiments.comparison import Comparison
 from d2lhybrid.verbs.sweep import Sweep
 
 QUICK = {"time_limit": 0.2, "check": False, "progress": False, "why": False}

@@ -10,8 +10,8 @@ from fake import Gpu
 
 from d2lhybrid import backends
 from d2lhybrid.backends.variant import SelfTimed
+from d2lhybrid.experiments.join import join
 from d2lhybrid.measuring.measurement import Measurement
-from d2lhybrid.processes.joined import join
 from d2lhybrid.verbs.compare import compare
 from d2lhybrid.verbs.measure import measure
 

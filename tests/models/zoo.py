@@ -23,7 +23,7 @@ from book.measured import Comparison
 from d2lhybrid import backends, save, verify
 from d2lhybrid.core.arguments import call
 from d2lhybrid.errors import D2LHybridError
-from d2lhybrid.verbs.comparison import MIME
+from d2lhybrid.experiments.comparison import MIME
 
 SECONDS = 3  # of a comparison's rounds
 SIZE = 64  # pixels of an image's side

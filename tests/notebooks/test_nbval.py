@@ -13,8 +13,8 @@ import run_notebooks
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from d2lhybrid.verbs.comparison import MIME as COMPARED
-from d2lhybrid.verbs.judge import DECIDED, UNDECIDED
+from d2lhybrid.experiments.comparison import MIME as COMPARED
+from d2lhybrid.experiments.judge import DECIDED, UNDECIDED
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ROWS = [

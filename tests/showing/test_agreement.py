@@ -8,13 +8,13 @@ from hypothesis import given, settings, strategies as st
 from processes import ROOT
 
 from d2lhybrid.core.table import NEVER
+from d2lhybrid.experiments.comparison import Comparison
+from d2lhybrid.experiments.join import join
 from d2lhybrid.measuring.measurement import Samples
-from d2lhybrid.processes.joined import join
 from d2lhybrid.showing import pictures
 from d2lhybrid.showing.advice import advice
 from d2lhybrid.showing.cautions import warnings
 from d2lhybrid.showing.page import comparison_page
-from d2lhybrid.verbs.comparison import Comparison
 
 SECONDS = st.floats(1e-5, 1.0)
 RECORDED = sorted((ROOT / "recorded" / "cpu").glob("*.json"))

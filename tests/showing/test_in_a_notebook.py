@@ -6,7 +6,7 @@ import struct
 
 from kernels import executed
 
-from d2lhybrid.verbs.comparison import MIME
+from d2lhybrid.experiments.comparison import MIME
 
 
 def test_every_plot_shows_and_is_sharp_and_results_have_a_summary(tmp_path):

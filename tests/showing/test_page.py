@@ -7,12 +7,12 @@ import re
 from by_hand import comparison, sweep
 
 from d2lhybrid.core.table import Column, Table
+from d2lhybrid.experiments import comparison as results
+from d2lhybrid.experiments.join import join
 from d2lhybrid.measuring.row import Row, Times
-from d2lhybrid.processes.joined import join
 from d2lhybrid.showing.advice import advice
 from d2lhybrid.showing.tables import comparison_table, names_of, narrow_table, sweep_table
 from d2lhybrid.showing.verdicts import signs
-from d2lhybrid.verbs import comparison as results
 from d2lhybrid.verbs.sweep import Sweep
 
 TIMES = {"eager": 1e-3, "compiled": 5e-4, "slow": 2.5e-3, "<twin>": 1e-3}

@@ -14,13 +14,13 @@ from processes import ROOT
 from d2lhybrid.core import table
 from d2lhybrid.core.table import NEVER
 from d2lhybrid.errors import ArgumentError, DamagedResultError, MissingPackageError
+from d2lhybrid.experiments.comparison import Comparison
 from d2lhybrid.graphs.explanation import Finding
 from d2lhybrid.graphs.facts import Facts
 from d2lhybrid.graphs.program import Program
 from d2lhybrid.measuring.measurement import Measurement, Samples
 from d2lhybrid.measuring.provenance import Environment
 from d2lhybrid.showing.advice import advice
-from d2lhybrid.verbs.comparison import Comparison
 from d2lhybrid.verbs.sweep import Sweep
 
 

@@ -14,12 +14,12 @@ from processes import python
 
 from d2lhybrid.core import i18n
 from d2lhybrid.errors import ArgumentError
+from d2lhybrid.experiments.comparison import MIME
 from d2lhybrid.graphs.facts import Facts
 from d2lhybrid.measuring.row import Row, Times
 from d2lhybrid.teaching import reveal
 from d2lhybrid.teaching.bars import Group, fastest, picture, picture_in_words
 from d2lhybrid.teaching.sentences import Revealed, sentences_of
-from d2lhybrid.verbs.comparison import MIME
 
 
 def rows_of(results):

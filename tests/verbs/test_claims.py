@@ -12,12 +12,12 @@ from by_hand import ENV, comparison, sweep
 from fake import Machine
 
 from d2lhybrid.errors import ArgumentError, ClaimError, UnknownLabelError
+from d2lhybrid.experiments import judge as claims
+from d2lhybrid.experiments.comparison import Comparison
+from d2lhybrid.experiments.join import join
 from d2lhybrid.measuring.claim import Claim
 from d2lhybrid.measuring.verdict import Verdict
-from d2lhybrid.processes.joined import join
-from d2lhybrid.verbs import judge as claims
 from d2lhybrid.verbs.compare import compare
-from d2lhybrid.verbs.comparison import Comparison
 
 EDGE = 1 / 1.02  # of what counts as the same time, with the usual margin
 

@@ -24,8 +24,8 @@ from d2lhybrid.errors import (
     DifferentAnswerError,
     UnknownLabelError,
 )
+from d2lhybrid.experiments import experiment
 from d2lhybrid.measuring import cold_start
-from d2lhybrid.verbs import experiment
 from d2lhybrid.verbs.compare import compare
 from d2lhybrid.verbs.measure import measure
 from d2lhybrid.verbs.sweep import sweep

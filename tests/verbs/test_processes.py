@@ -25,8 +25,8 @@ from d2lhybrid.errors import (
     CannotBuildError,
     DifferentAnswerError,
 )
+from d2lhybrid.experiments.process_experiment import ProcessExperiment
 from d2lhybrid.measuring import disturbance
-from d2lhybrid.processes.parent import ProcessExperiment
 from d2lhybrid.verbs.compare import compare
 from d2lhybrid.verbs.sweep import sweep
 
@@ -309,7 +309,7 @@ def endless(x):
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no such signals")
 def test_a_build_that_nothing_interrupts_ends_with_its_process(monkeypatch):
-    monkeypatch.setattr("d2lhybrid.processes.parent.START_SECONDS", 4.0)
+    monkeypatch.setattr("d2lhybrid.experiments.process_experiment.START_SECONDS", 4.0)
     functions = {"quick": quick, "endless": endless}
     begin = time.monotonic()
     c = compare(functions, 1.0, processes=2, build_timeout=0.5, **SHORT)
@@ -333,7 +333,7 @@ class Hangs:
 
 
 def test_a_call_that_never_returns_ends_with_its_process(monkeypatch):
-    monkeypatch.setattr("d2lhybrid.processes.parent.START_SECONDS", 4.0)
+    monkeypatch.setattr("d2lhybrid.experiments.process_experiment.START_SECONDS", 4.0)
     functions = {"quick": quick, "hangs": Hangs(call=30)}
     c = compare(functions, 1.0, processes=1, build_timeout=0.5, **SHORT)
     assert list(c) == ["quick"]
@@ -348,14 +348,14 @@ class HangsThere:
 
 
 def test_a_process_that_never_begins_ends(monkeypatch):
-    monkeypatch.setattr("d2lhybrid.processes.parent.START_SECONDS", 2.0)
+    monkeypatch.setattr("d2lhybrid.experiments.process_experiment.START_SECONDS", 2.0)
     with pytest.raises(CallFailedError, match=r"before it called any \(its process took longer"):
         compare({"max": max}, 1, HangsThere(), processes=1, build_timeout=0.5, **SHORT)
 
 
 def kills_who_asks(x):
     """As a compiler may that is asked what it has done."""
-    from d2lhybrid.verbs.comparison import Comparison
+    from d2lhybrid.experiments.comparison import Comparison
 
     Comparison.asked = lambda _comparison: killed()
     return x + 1

@@ -10,12 +10,12 @@ from fake import Fake, Machine
 
 from d2lhybrid import backends
 from d2lhybrid.backends.variant import DeferredBuild
+from d2lhybrid.experiments.comparison import Comparison
 from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
 from d2lhybrid.graphs.facts import WatchedCall
 from d2lhybrid.graphs.graph import Graph
 from d2lhybrid.graphs.stages import Node, Part, Stage
 from d2lhybrid.verbs.compare import compare
-from d2lhybrid.verbs.comparison import Comparison
 from d2lhybrid.why import asking
 
 MICRO = 1e-6

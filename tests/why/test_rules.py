@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from d2lhybrid.experiments.comparison import Comparison
 from d2lhybrid.graphs.explanation import Finding
 from d2lhybrid.graphs.facts import Facts
 from d2lhybrid.graphs.program import Program
 from d2lhybrid.measuring.measurement import Measurement, Samples
 from d2lhybrid.measuring.provenance import Environment
-from d2lhybrid.verbs.comparison import Comparison
 from d2lhybrid.why.facts_line import avoided, counts
 from d2lhybrid.why.rules import RULES, Reason, compiles_again
 

@@ -163,8 +163,8 @@ class Comparison(Result, Measurements):
             ClaimError: what was measured contradicts it.
             ArgumentError, UnknownLabelError: there is no such claim, metric or variant.
         """
+        from d2lhybrid.experiments.judge import judge
         from d2lhybrid.measuring.claim import Claim
-        from d2lhybrid.verbs.judge import judge
 
         measure_on = self.experiment.measure_on if self.experiment else None
         claim = Claim(label, sense, at_least, against, metric)

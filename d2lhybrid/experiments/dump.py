@@ -1,9 +1,9 @@
-"""What a process of ``compare(..., processes=6)`` gets of an experiment: one dump of it.
+"""What a fresh process gets: a dump of what it does, with all that takes.
 
 cloudpickle takes models, functions and arguments as they are: what stands in the script or notebook
 with its code, what stands in other modules by name. A way that ``variants`` or ``training`` has
 made is made again there by the same call. What can't be taken, and what was compiled by hand, each
-process makes for itself by a function in a file (``SourceFile``), which is then all that it gets.
+process makes for itself by a function in a file.
 """
 
 import linecache
@@ -12,7 +12,6 @@ import pickle
 import sys
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields
 from io import BytesIO
 from types import CodeType
 from typing import Any, ClassVar
@@ -24,49 +23,37 @@ from d2lhybrid.backends.variant import variant_of
 from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.errors import ArgumentError, D2LHybridError, brief
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.verbs.callables import Callables, SourceFile
-from d2lhybrid.verbs.experiment import Experiment
-from d2lhybrid.verbs.source_file import EXAMPLE_CODE
+from d2lhybrid.core.wording import EXAMPLE_CODE
 
 IN_FILE = f'{EXAMPLE_CODE}\n\ncompare("model.py:example", processes=6)'
 
-What = SourceFile | Callables  # what is called, or what makes it
-Options = dict[str, Any]  # the other fields of the experiment
 
-
-def pack(experiment: Experiment, source: SourceFile | None, *, with_threads: bool) -> bytes:
-    """An experiment for ``unpack`` in a fresh process.
+def pack(thing: Any, parts: Mapping[str, Any], *, with_threads: bool) -> bytes:
+    """A dump of it for ``unpack`` in a fresh process.
 
     Args:
-        experiment: it may have been run; its results stay here.
-        source: what makes its callables and their arguments, if they come from a file, which then
-            also sets what it needs.
+        thing: what is sent.
+        parts: by what an error calls them, parts of it that may be such as can't be sent.
         with_threads: are the frameworks to compute with as many threads as in this process?
 
     Raises:
         ArgumentError: something can't be sent; the message names it and says why.
     """
-    options = {one.name: getattr(experiment, one.name) for one in fields(experiment) if one.init}
-    functions, args, kwargs = (options.pop(name) for name in ("functions", "args", "kwargs"))
-    if source:
-        return _dump([]) + _dump([]) + _dump((source, options))
-    _require_not_compiled(functions)
     try:
-        # Of variants, those that can be built: why the others can't is among the options.
-        body = _dump((({**functions}, args, kwargs), options))
+        body = _dump(thing)
     except Exception:  # to name what can't be sent, each part is tried alone
-        parts = {repr(label): function for label, function in functions.items()}
-        argument = _("argument {number}")
-        parts |= {argument.format(number=number): arg for number, arg in enumerate(args, 1)}
-        parts |= {f"{name}=": value for name, value in kwargs.items()}
-        _require_sendable({**parts, "timer=": experiment.timer})
+        for name, part in parts.items():
+            try:
+                _dump(part)
+            except Exception as error:
+                raise _cannot_be_sent(name, brief(error)) from error
         raise
     named = [framework for framework in loaded() if framework.is_named_in(body)]
     settings = [each for one in named for each in one.device.settings(with_threads)]
     return _dump([framework.name for framework in named]) + _dump(settings) + body
 
 
-def unpack(data: bytes) -> tuple[What, Options]:
+def unpack(data: bytes) -> Any:
     """What ``pack`` made these bytes of.
 
     The frameworks that it needs are imported before, and get the settings that they had there.
@@ -82,7 +69,7 @@ def unpack(data: bytes) -> tuple[What, Options]:
     try:
         for set_again, values in pickle.load(stream):
             set_again(*values)
-        unpacked: tuple[What, Options] = pickle.load(stream)
+        return pickle.load(stream)
     except D2LHybridError:
         raise
     except Exception as error:
@@ -91,7 +78,6 @@ def unpack(data: bytes) -> tuple[What, Options]:
             "{error}."
         )
         raise _unsendable(text.format(error=brief(error).rstrip("."))) from error
-    return unpacked
 
 
 def _reduce_code(code: CodeType) -> Any:
@@ -141,7 +127,7 @@ def _dump(thing: Any) -> bytes:
     return stream.getvalue()
 
 
-def _require_not_compiled(functions: Mapping[str, Callable[..., Any] | Call]) -> None:
+def require_not_compiled(functions: Mapping[str, Callable[..., Any] | Call]) -> None:
     """Raise ArgumentError if one was compiled by hand: some would travel without what compiles."""
     for label, function in functions.items():
         if any(one.why.is_compiled(each) for each in _by_hand(function) for one in loaded()):
@@ -153,15 +139,6 @@ def _by_hand(function: Callable[..., Any] | Call) -> Iterator[Callable[..., Any]
     way = variant_of(function)
     made_of = way.origin.args if way and way.origin else [function]
     return filter(callable, (Call.of(each).function for each in made_of))
-
-
-def _require_sendable(parts: Mapping[str, Any]) -> None:
-    """Raise ArgumentError, which names the part, if one of them alone can't be sent."""
-    for part, thing in parts.items():
-        try:
-            _dump(thing)
-        except Exception as error:
-            raise _cannot_be_sent(part, brief(error)) from error
 
 
 def _cannot_be_sent(part: str, reason: str) -> ArgumentError:

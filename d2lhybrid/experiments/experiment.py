@@ -17,11 +17,12 @@ import numpy as np
 from d2lhybrid.backends import loaded
 from d2lhybrid.backends.base import INFERENCE
 from d2lhybrid.backends.outputs import copy_outputs
-from d2lhybrid.backends.variant import DeferredBuild, Variant
+from d2lhybrid.backends.variant import DeferredBuild, Variant, in_role
 from d2lhybrid.backends.verb import running
-from d2lhybrid.core.arguments import Call
+from d2lhybrid.core.arguments import Args, Call, Kwargs
 from d2lhybrid.core.i18n import general, gettext as _, names, noop as N_
 from d2lhybrid.core.progress import show_status
+from d2lhybrid.experiments.comparison import Comparison
 from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.cold_start import TimerFunction
 from d2lhybrid.measuring.measurement import Measurement
@@ -30,8 +31,6 @@ from d2lhybrid.measuring.rounds import OnTurn, Rounds
 from d2lhybrid.measuring.row import Rows
 from d2lhybrid.measuring.sampler import Sampler
 from d2lhybrid.measuring.warnings import warnings
-from d2lhybrid.verbs.comparison import Comparison
-from d2lhybrid.verbs.ways import in_role
 
 if TYPE_CHECKING:  # it loads when a question is asked
     from d2lhybrid.graphs.facts import Facts
@@ -43,6 +42,9 @@ MOST_SAMPLES = 100_000  # of a callable that is alone
 CLAIM_LIMITS = 3.0  # for so many limits
 CLAIM_LEAST_SECONDS = 20.0  # or for so many seconds, if that is longer
 CLAIM_MOST_LIMITS = 30.0  # but never for more limits than these
+
+# By label, and the arguments of each call.
+Callables = tuple[Mapping[str, Callable[..., Any] | Call], Args, Kwargs]
 
 
 @dataclass(eq=False, repr=False)
@@ -68,6 +70,9 @@ class Experiment:
     progress: bool | None = None
     # A folder in which each label's first call keeps its programs apart; None: they keep theirs.
     cold_caches: Path | None = None
+    # Does one of several processes do it? Then the verdicts are those of all, so none has to be
+    # clear, but each ratio known to within 1%.
+    is_one_of_several: bool = False
     on_turn: OnTurn | None = None
     rounds: Rounds = field(init=False)
     stopped: str = field(default="limit", init=False)  # why no more rounds were taken
@@ -82,16 +87,8 @@ class Experiment:
     def run(self) -> Comparison:
         """Call each once, warm up, and take rounds until every verdict is clear or time is up."""
         self._prepare()
-        self.stopped = self.rounds.run(lambda: is_clear(self.comparison()), self.time_limit)
-        return self.comparison()
-
-    def run_for_estimates(self) -> Comparison:
-        """The same until every ratio is known to within 1%, as in one of several processes.
-
-        The verdicts are those of all processes, so none has to be clear here.
-        """
-        self._prepare()
-        self.stopped = self.rounds.run(lambda: is_precise(self.comparison()), self.time_limit)
+        is_enough = is_precise if self.is_one_of_several else is_clear
+        self.stopped = self.rounds.run(lambda: is_enough(self.comparison()), self.time_limit)
         return self.comparison()
 
     def run_alone(self) -> Measurement:

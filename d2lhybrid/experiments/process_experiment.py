@@ -5,61 +5,46 @@ placed, so no number of rounds in one process shows them. pyperf starts twenty p
 reason, and Kalibera and Jones (*Rigorous Benchmarking in Reasonable Time*, 2013) show why an
 interval has to be computed over processes.
 
-They run one after the other. Each unpacks the experiment, builds, makes the first calls, warms up
-and takes rounds, as in ``child``, and says its comparison as JSON.
+They run one after the other. Each builds, makes the first calls, warms up and takes rounds.
 """
 
 import math
 import os
-import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from subprocess import Popen
 from tempfile import TemporaryDirectory
-from time import monotonic
 
 import numpy as np
 
 from d2lhybrid.backends import known
 from d2lhybrid.backends.environment import variables_for_caches, variables_for_threads
+from d2lhybrid.backends.verb import running
 from d2lhybrid.core.errors import CallFailedError, D2LHybridError
 from d2lhybrid.core.i18n import general, gettext as _, language, noop as N_, sentences
 from d2lhybrid.core.progress import show_status, status_line
-from d2lhybrid.core.subprocesses import end, started_python, status
 from d2lhybrid.core.wording import option
+from d2lhybrid.experiments.comparison import Comparison
+from d2lhybrid.experiments.dump import pack, require_not_compiled
+from d2lhybrid.experiments.experiment import Callables, Experiment, claim_seconds
+from d2lhybrid.experiments.fresh_process import Ended, run
+from d2lhybrid.experiments.join import join
 from d2lhybrid.graphs.facts import Facts
+from d2lhybrid.measuring.rounds import OnTurn
 from d2lhybrid.measuring.row import Rows
 from d2lhybrid.measuring.stats import FEWEST
-from d2lhybrid.processes.child import Heard, Task
-from d2lhybrid.processes.dump import pack
-from d2lhybrid.processes.joined import join
-from d2lhybrid.verbs.callables import SourceFile
-from d2lhybrid.verbs.comparison import Comparison
-from d2lhybrid.verbs.experiment import Experiment, claim_seconds
 
 CLAIM_FACTOR = 3  # times the processes of the comparison, which there are at most for a claim
-LOOK_SECONDS = 1.0  # between two looks at where a process is
 # A process has to end within these seconds from its start, whatever it is at:
 START_SECONDS = 120.0  # for Python, its imports and what is made before the first callable is
 BUILD_SECONDS = 600.0  # for each callable, if there is no `build_timeout`
 ROUNDS_FACTOR = 4.0  # for warming up and rounds, so many time limits
-END_SECONDS = 20.0  # for its questions and its end, once it has said its result
-LAST_WORDS = 1000  # bytes of what a process has printed that an error shows
 
 TEMPORARY = ("TMPDIR", "TEMP", "TMP")  # the variables that name the folder of temporary files
-PACKED, PROGRAMS = "packed", "programs"  # the experiment, and what compilers keep, in that of ours
 
-Say = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class _Ended:
-    """A process that left no result, and why."""
-
-    label: str  # of the callable at which it ended, "" before the first
-    reason: str
-    last_words: str  # what was printed last
+Make = Callable[[], Callables]  # what makes the callables and their arguments in each process
 
 
 @dataclass(eq=False, repr=False)
@@ -67,7 +52,7 @@ class ProcessExperiment:
     """An experiment that is done in several processes, and what these have found so far.
 
     Its time limit is that of all `count` together. `threads` is how many each framework may use,
-    by its own default if None. With `source`, each process makes the callables for itself. In the
+    by its own default if None. With `make`, each process makes the callables for itself. In the
     first process, compilers find empty disk caches, so cold starts are cold, and in the others what
     that one has compiled.
     """
@@ -75,12 +60,11 @@ class ProcessExperiment:
     experiment: Experiment
     count: int
     threads: int | None = None
-    source: SourceFile | None = None
+    make: Make | None = None
     comparisons: list[Comparison] = field(default_factory=list, init=False)
     # What a process could not measure, so that those after it leave it out, and why.
     unavailable: dict[str, str] = field(default_factory=dict, init=False)
-    _packed: bytes = field(default=b"", init=False)  # as it was; a claim comes later
-    _failure: str = field(default="", init=False)  # a sentence about the process that ended it
+    failure: str = field(default="", init=False)  # a sentence about the process that ended it
 
     def run(self) -> Comparison:
         """Measure in so many processes. An interrupt ends it with those that are complete.
@@ -104,7 +88,10 @@ class ProcessExperiment:
         """Add processes until `decided` is true of the comparison, or until there are many."""
         most = max(FEWEST, CLAIM_FACTOR * self.count)
         message = N_("the claim is undecided: measuring in up to {processes} processes")
-        with show_status(message, self.experiment.progress, processes=str(most)):
+        with (
+            running(),
+            show_status(message, self.experiment.progress, processes=str(most)),
+        ):
             return self._measure(most, lambda: decided(self.comparison()))
 
     def ask(self, _rows: Rows, /) -> dict[str, Facts]:
@@ -113,102 +100,100 @@ class ProcessExperiment:
 
     def comparison(self) -> Comparison:
         """What the processes so far say, without the facts that the first has found."""
-        joined = join(
-            self.comparisons,
-            unavailable=self.unavailable,
-            seed=self.experiment.seed,
-        )
+        joined = join(self.comparisons, unavailable=self.unavailable, seed=self.experiment.seed)
         return self._completed(joined)
 
     def _completed(self, comparison: Comparison) -> Comparison:
         """With what only this process knows of it."""
-        said = filter(None, [self.experiment.circumstance, self._failure])
+        said = filter(None, [self.experiment.circumstance, self.failure])
         return replace(comparison, facts={}, circumstance=sentences(*said), experiment=self)
 
     def _measure(self, most: int, is_over: Callable[[], bool] = lambda: False) -> Comparison:
         """Measure in one process after the other, until it is over or there are `most`."""
-        if not self._packed:
-            with_threads = self.threads is None
-            self._packed = pack(self.experiment, self.source, with_threads=with_threads)
         try:
             with (
-                TemporaryDirectory(prefix="d2lhybrid-", ignore_cleanup_errors=True) as temporary,
+                TemporaryDirectory(prefix="d2lhybrid-", ignore_cleanup_errors=True) as folder,
                 status_line(self.experiment.progress) as say,
             ):
-                folder = Path(temporary)
-                (folder / PACKED).write_bytes(self._packed)
-                (folder / PROGRAMS).mkdir()
                 while len(self.comparisons) < most and not is_over():
-                    where = _("process {n} of {count}")
-                    where = where.format(n=len(self.comparisons) + 1, count=most)
-                    self.comparisons.append(self._measure_in_one(folder, where, say))
+                    text = _("process {n} of {count}")
+                    where = text.format(n=len(self.comparisons) + 1, count=most)
+                    self.comparisons.append(self._measure_in_one(Path(folder), where, say))
         except (D2LHybridError, OSError) as error:
             if not self.comparisons:
                 raise
             text = _("A later process failed, so there are only those before it: {reason}")
-            self._failure = text.format(reason=error)
+            self.failure = text.format(reason=error)
         except KeyboardInterrupt:
             if not self.comparisons:
                 raise
             return replace(self.comparison(), stopped="interrupted")
         return self.comparison()
 
-    def _measure_in_one(self, folder: Path, where: str, say: Say) -> Comparison:
+    def _measure_in_one(self, folder: Path, where: str, say: Callable[[str], None]) -> Comparison:
         """What one process finds. One that ends before it has a result is repeated without that
         at which it was.
+
+        Args:
+            folder: that of temporary files, for all processes.
+            where: which process it is, in words.
+            say: shows what it is at.
 
         Raises:
             CallFailedError: it was at the baseline, or at none.
         """
-        found = self._run(self._task(folder), folder, where, say)
-        while isinstance(found, _Ended):
+
+        def say_turn(label: str) -> None:
+            say(f"{where}, {label}" if label else where)
+
+        env = self._variables(folder)
+        while True:
+            part = self._part(folder / "programs")
+            with TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as own:
+                found = run(self._packed(part), Path(own), env, self._seconds(part), say_turn)
+            if not isinstance(found, Ended):
+                comparison: Comparison = found
+                self.unavailable |= comparison.unavailable
+                return comparison
             if found.label in ("", self.experiment.baseline):
                 raise _failed(found)
             self.unavailable[found.label] = found.reason
-            found = self._run(self._task(folder), folder, where, say)
-        self.unavailable |= found.unavailable
-        return found
 
-    def _task(self, folder: Path) -> Task:
+    def _part(self, programs: Path) -> Experiment:
+        """The part of the experiment that the next process does."""
         experiment, number = self.experiment, len(self.comparisons)
-        seed = np.random.SeedSequence([experiment.seed, number]).generate_state(1)[0]
-        return Task(
-            packed=str(folder / PACKED),
-            left_out=(*self.unavailable,),
+        functions = experiment.functions.items()
+        programs.mkdir(exist_ok=True)
+        return replace(
+            experiment,
+            functions={label: each for label, each in functions if label not in self.unavailable},
             time_limit=experiment.time_limit / self.count,
-            seed=int(seed),
-            cache_folder=str(folder / PROGRAMS),
-            why=number == 0,
+            seed=int(np.random.SeedSequence([experiment.seed, number]).generate_state(1)[0]),
+            progress=False,
+            cold_caches=programs,
+            is_one_of_several=True,
         )
 
-    def _run(self, task: Task, folder: Path, where: str, say: Say) -> Comparison | _Ended:
-        """Run the process to its end, or until it is overdue.
+    def _packed(self, part: Experiment) -> bytes:
+        """What one process does, for ``run``."""
+        parts = {repr(label): function for label, function in part.functions.items()}
+        if self.make:  # then it gets nothing else, and the file also sets what it needs
+            part = replace(
+                part, functions=dict.fromkeys(part.functions, self.make), args=(), kwargs={}
+            )
+        else:
+            require_not_compiled(part.functions)
+        argument = _("argument {number}")
+        parts |= {argument.format(number=number): arg for number, arg in enumerate(part.args, 1)}
+        parts |= {f"{name}=": value for name, value in part.kwargs.items()}
+        job = partial(_measured, part, self.make, not self.comparisons)
+        return pack(job, parts | {"timer=": part.timer}, with_threads=self.threads is None)
 
-        Raises:
-            D2LHybridError: its baseline raised, or could not be built.
-        """
-        output, printed = folder / "output", folder / "printed"
-        seconds, env = self._seconds(task), self._variables(folder)
-        with output.open("wb") as stdout, printed.open("wb") as stderr, output.open("rb") as said:
-            heard = Heard(said)
-            with started_python(task.command, env=env, stdout=stdout, stderr=stderr) as process:
-                is_overdue = _wait(process, seconds, heard, where, say)
-                end(process)  # and what it has started, such as workers of a compiler
-            heard.listen()
-        if heard.has_result:
-            return heard.result()
-        reason = _("its process ended: {status}").format(status=status(process.returncode))
-        if is_overdue:
-            reason = _("its process took longer than {seconds} s").format(seconds=f"{seconds:g}")
-        last_words = printed.read_bytes()[-LAST_WORDS:].decode(errors="replace").strip()
-        return _Ended(heard.label, reason, last_words)
-
-    def _seconds(self, task: Task) -> float:
+    def _seconds(self, part: Experiment) -> float:
         """How long a process may take from its start to its end."""
-        timeout = self.experiment.build_timeout
-        build_seconds = BUILD_SECONDS if timeout is None else timeout
+        build_seconds = BUILD_SECONDS if part.build_timeout is None else part.build_timeout
         builds = len(self.experiment.functions) * build_seconds
-        return START_SECONDS + builds + ROUNDS_FACTOR * task.time_limit
+        return START_SECONDS + builds + ROUNDS_FACTOR * part.time_limit
 
     def _variables(self, folder: Path) -> dict[str, str]:
         """The environment of a process: this one's, with threads and caches as they were chosen."""
@@ -219,7 +204,7 @@ class ProcessExperiment:
             if self.threads is not None:
                 changes |= variables_for_threads(framework, self.threads)
             # What a compiler finds out of the machine, it finds for all callables. What it compiles
-            # goes into a folder of its own for each (``Task.cache_folder``).
+            # goes into a folder of its own for each (``Experiment.cold_caches``).
             changes |= variables_for_caches(framework, folder / "caches")
         variables = {**os.environ, **changes}
         return {name: value for name, value in variables.items() if value is not None}
@@ -237,7 +222,7 @@ class OneProcessExperiment(ProcessExperiment):
         """Measure once more in a process, for as long as a claim may take, and only once."""
         message = N_("the claim is undecided: measuring for up to {seconds} s more")
         seconds = general(claim_seconds(self.experiment.time_limit))
-        with show_status(message, self.experiment.progress, seconds=seconds):
+        with running(), show_status(message, self.experiment.progress, seconds=seconds):
             return self._measure(2)
 
     def comparison(self) -> Comparison:
@@ -246,29 +231,33 @@ class OneProcessExperiment(ProcessExperiment):
         measured = replace(latest, unavailable=latest.unavailable | self.unavailable)
         return self._completed(measured)
 
-    def _task(self, folder: Path) -> Task:
-        task = replace(super()._task(folder), is_only=True)
+    def _part(self, programs: Path) -> Experiment:
+        part = replace(super()._part(programs), is_one_of_several=False)
         if self.comparisons:
-            return replace(task, time_limit=claim_seconds(self.experiment.time_limit))
-        return replace(task, seed=self.experiment.seed)
+            return replace(part, time_limit=claim_seconds(self.experiment.time_limit))
+        return replace(part, seed=self.experiment.seed)
 
 
-def _wait(process: Popen[bytes], seconds: float, heard: Heard, where: str, say: Say) -> bool:
-    """Wait so many seconds for the end of a process, and say where it is. Is it overdue?"""
-    # ``Popen.wait`` with a timeout would ask twenty times a second.
-    waiting = threading.Thread(target=process.wait, daemon=True)
-    waiting.start()
-    latest = monotonic() + seconds
-    while waiting.is_alive() and monotonic() < latest:
-        say(f"{where}, {heard.label}" if heard.label else where)
-        waiting.join(min(LOOK_SECONDS, latest - monotonic()))
-        heard.listen()
-        if heard.has_result:
-            latest = min(latest, monotonic() + END_SECONDS)
-    return waiting.is_alive()
+def _measured(
+    part: Experiment, make: Make | None, asks: bool, on_turn: OnTurn
+) -> Iterator[Comparison]:
+    """What one process does: it measures, and `asks` what is observed of the variants.
+
+    Measured comes first, so it is not lost, whatever the questions lead to.
+    """
+    if make:
+        functions, args, kwargs = make()
+        kept = {label: each for label, each in functions.items() if label in part.functions}
+        part = replace(part, functions=kept, args=args, kwargs=kwargs)
+    part.on_turn = on_turn
+    comparison = part.run()
+    yield comparison
+    if asks:
+        with suppress(Exception):
+            yield comparison.asked()
 
 
-def _failed(ended: _Ended) -> CallFailedError:
+def _failed(ended: Ended) -> CallFailedError:
     """The error for a process that ended at the baseline, or before it had called any."""
     text = _(
         "Expected {label!r} to run on the given arguments. Received: {reason}. Call it by itself "

@@ -4,8 +4,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from d2lhybrid.experiments.comparison import Comparison
 from d2lhybrid.measuring.measurement import Measurement, Samples
-from d2lhybrid.verbs.comparison import Comparison
 
 
 def join(

@@ -1,1 +1,0 @@
-"""The same experiment in fresh processes, one after the other."""
