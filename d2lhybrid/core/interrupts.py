@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 
 
 class LimitExceeded(Exception):
-    """A call took longer than it was given."""
+    """A call took longer than it was given; its message has the seconds."""
 
 
 def call_within(seconds: float | None, function: Callable[[], Result]) -> Result:
@@ -31,7 +31,7 @@ def call_within(seconds: float | None, function: Callable[[], Result]) -> Result
     >>> from time import sleep
     >>> call_within(0.01, lambda: sleep(10))
     Traceback (most recent call last):
-    d2lhybrid.core.interrupts.LimitExceeded
+    d2lhybrid.core.interrupts.LimitExceeded: 0.01
     """
     if seconds is None:
         return function()
@@ -56,12 +56,12 @@ def call_within(seconds: float | None, function: Callable[[], Result]) -> Result
             is_over = True
     except BaseException as error:  # the interrupt, or what the function has made of it
         if is_exceeded:
-            raise LimitExceeded from error
+            raise LimitExceeded(f"{seconds:g}") from error
         raise
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, handler or signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_REAL, *before)
     if is_exceeded:  # and the function has swallowed the interrupt
-        raise LimitExceeded
+        raise LimitExceeded(f"{seconds:g}")
     return result

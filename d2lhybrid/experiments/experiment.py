@@ -141,7 +141,7 @@ class Experiment:
         if self.facts:
             return dict(self.facts)
         samplers = self.rounds.samplers.values()
-        if any(map(Sampler.is_compiled, samplers)) or any(map(Sampler.is_passed_by, samplers)):
+        if any(map(Sampler.concerns_a_compiler, samplers)):
             from d2lhybrid.why.asking import ask
 
             with running(self.functions):

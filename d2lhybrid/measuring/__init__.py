@@ -4,8 +4,7 @@
 2. ``sampler`` calls it again and times that; ``calibration`` finds out whether it is waited for,
    and how many calls a turn holds. ``counters`` reads what the process counts meanwhile.
 3. ``rounds`` gives each callable a turn in every round, until all is clear or time is up.
-   ``disturbance`` judges which turns other programs held up; ``cores``, whether they leave enough
-   cores at all.
+   ``disturbance`` judges which turns other programs held up, and whether they leave enough cores.
 4. ``measurement`` has the samples and costs of one callable, and ``measurements`` all that took
    part in the same rounds: ratios, their intervals, verdicts. ``stats``, ``verdict`` and ``claim``
    say how these are decided, and ``result`` writes and reads JSON.

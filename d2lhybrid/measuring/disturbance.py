@@ -1,4 +1,4 @@
-"""Which turns other programs held up, by what the system counts.
+"""Which turns other programs held up, and how many cores they hold, by what the system counts.
 
 A machine's load says little about one turn: while others keep the processors busy, one turn of a
 millisecond is often whole where ten in a row never are. So each turn is judged by itself. It was
@@ -9,6 +9,10 @@ TensorFlow, JAX and MXNet do for a fifth of a turn and more on a machine that do
 
 Only Linux counts both: a thread's waiting to the nanosecond, what the processors did in steps of 10
 ms. So the second is asked over half a second, and turns are judged when that is over.
+
+Threads that share an operation wait for the one that got no core, whatever they compute, and one
+thread waits for no other. So before anything is measured, ``cores_held`` asks whether other
+programs leave a core for each thread.
 """
 
 import os
@@ -18,13 +22,18 @@ from pathlib import Path
 from time import perf_counter, process_time, sleep
 from typing import NamedTuple
 
-from d2lhybrid.measuring.sampler import Sampler
+from d2lhybrid.backends import is_used, loaded
+from d2lhybrid.measuring.cold_start import TimerFunction
+from d2lhybrid.measuring.provenance import environment
+from d2lhybrid.measuring.sampler import Sampler, Turn
 
 WAITED = 0.05  # of a turn, summed over the threads, is too much
 OTHERS = 0.25  # of one processor, used by other programs, is enough to make threads wait
 RECENT = 5.0  # seconds after which what was before says nothing of now
 ROOM = 0.25  # of the processors, if they were idle, left room for threads that waited
 WINDOW = 0.5  # seconds over which that is asked
+WATCHED = 0.3  # seconds over which it is asked how many cores other programs hold
+QUICK = 1.0  # a lower time limit asks for a quick try, which is no time to start a process in
 THREADS = Path("/proc/self/task")
 PROCESSORS = Path("/proc/stat")
 
@@ -129,12 +138,28 @@ def cores_others_use(seconds: float) -> float:
     return max(0.0, watch.usage().others - before.others) / (perf_counter() - begin)
 
 
+def cores_held(timer: TimerFunction, time_limit: float) -> int:
+    """How many cores other programs hold, if they leave too few for the frameworks' threads; or 0.
+
+    It is 0 where threads matter little, because an accelerator computes, where the system doesn't
+    tell what others use, and for another timer, which belongs to this process.
+    """
+    env = environment()
+    used = [framework.device for framework in loaded() if is_used(framework)]
+    threads = max((device.thread_count() or env.cores for device in used), default=1)
+    is_other_timer = timer is not perf_counter
+    if threads == 1 or env.accelerators or is_other_timer or time_limit < QUICK:
+        return 0
+    held = min(env.cores, round(cores_others_use(WATCHED)))
+    return held if threads > env.cores - held else 0
+
+
 class Disturbance:
-    """Watches turns, and notes at each sampler which of them were disturbed."""
+    """Watches turns, and notes at each whether it was disturbed."""
 
     def __init__(self) -> None:
         self._counts = counts()
-        self._held_up: list[tuple[Sampler, int]] = []  # turns that are not judged yet
+        self._held_up: list[Turn] = []  # that are not judged yet
         self._elsewhere = 0.0  # seconds that programs of ``SelfTimed`` callables took
         self._before = self._latest = self._moment()
 
@@ -160,15 +185,15 @@ class Disturbance:
         self._counts.follow_threads()
 
     def take_turn(self, sampler: Sampler) -> None:
-        """Take a sample, and note whether its threads waited meanwhile."""
-        turn, own = sampler.turns, process_time()
+        """Let it take its turn, and note whether its threads waited meanwhile."""
+        own = process_time()
         waited, begin = self._counts.waited(), perf_counter()
-        sampler.sample()
+        turn = sampler.take_turn()
         end = perf_counter()
         if sampler.runs_elsewhere:
             self._elsewhere += max(0.0, end - begin - (process_time() - own))
         elif self._counts.held_up(waited, self._counts.waited(), end - begin):
-            self._held_up.append((sampler, turn))
+            self._held_up.append(turn)
         if end - self._latest[0] >= WINDOW:
             self.judge()
 
@@ -182,8 +207,8 @@ class Disturbance:
         since = self._latest if is_long else self._before
         usage = Usage(now[1].others - since[1].others, now[1].idle - since[1].idle)
         if self._counts.is_crowded(usage, now[0] - since[0]):
-            for sampler, turn in self._held_up:
-                sampler.disturbed.add(turn)
+            for turn in self._held_up:
+                turn.is_disturbed = True
         self._held_up.clear()
         if is_long:
             self._before, self._latest = self._latest, now

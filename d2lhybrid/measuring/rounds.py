@@ -6,9 +6,7 @@ at random for the same reason). Callables that take about as long use the same n
 turn, so that no callable's own estimate favours it.
 """
 
-import copy
 import gc
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -51,12 +49,6 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _unavailable_baseline(label: str, reason: str) -> CannotBuildError:
-    """The error to raise if the baseline cannot be built, without which nothing is compared."""
-    text = _("{label!r} is not available: {reason}")
-    return CannotBuildError(text.format(label=label, reason=reason), label=label)
-
-
 @dataclass(eq=False, repr=False)
 class Rounds:
     """The callables that are measured, and the rounds in which they take their turns.
@@ -79,7 +71,7 @@ class Rounds:
     disturbance: Disturbance = field(init=False)
 
     @property
-    def turns(self) -> list[Sampler]:
+    def takers(self) -> list[Sampler]:
         """Those that take a turn in each round."""
         repeats = [] if self.is_alone else [self.baseline_repeat]
         return [*self.samplers.values(), *repeats]
@@ -87,25 +79,26 @@ class Rounds:
     @property
     def count(self) -> int:
         """The rounds that are complete."""
-        return min(turn.turns for turn in self.turns)
+        return min(len(taker.turns) for taker in self.takers)
 
     def is_busy(self) -> bool:
         """Judge the turns so far: did other programs hold up the baseline or another too often?"""
         self.disturbance.judge()
         baseline = self.samplers[self.baseline].samples(self.is_async)
-        return any(baseline.is_busy(self.env, turn.samples(self.is_async)) for turn in self.turns)
+        samples = [taker.samples(self.is_async) for taker in self.takers]
+        return any(baseline.is_busy(self.env, each) for each in samples)
 
     def now(self) -> float:
         """Seconds by the timer of the callables."""
         return self.samplers[self.baseline].timer()
 
-    def each(self, turns: Iterable[Sampler], action: Callable[[Sampler], None]) -> None:
+    def each(self, samplers: Iterable[Sampler], action: Callable[[Sampler], object]) -> None:
         """Do it with each of these. One that raises is left out from now on.
 
         Raises:
             D2LHybridError: the baseline raised, without which there is nothing to compare with.
         """
-        for sampler in [*turns]:  # a copy, because one that raises is taken out
+        for sampler in [*samplers]:  # a copy, because one that raises is taken out
             if self.on_turn:
                 self.on_turn(sampler.label)
             try:
@@ -113,21 +106,26 @@ class Rounds:
                 with wrap_call_errors(sampler.label, target.args, target.kwargs):
                     action(sampler)
             except D2LHybridError as error:
-                if sampler.label == self.baseline:
-                    if not isinstance(error, CannotBuildError):
-                        raise
-                    raise _unavailable_baseline(sampler.label, str(error)) from error
-                self.unavailable[sampler.label] = str(error)
-                del self.samplers[sampler.label]
+                label = sampler.label
+                if label == self.baseline and isinstance(error, CannotBuildError):
+                    text = _("{label!r} is not available: {reason}")
+                    message = text.format(label=label, reason=error)
+                    raise CannotBuildError(message, label=label) from error
+                if label == self.baseline:
+                    raise
+                self.unavailable[label] = str(error)
+                del self.samplers[label]
 
-    def _count_in_each(self, turns: Iterable[Sampler], action: Callable[[Sampler], None]) -> None:
+    def _count_in_each(
+        self, samplers: Iterable[Sampler], action: Callable[[Sampler], object]
+    ) -> None:
         """The same, and count the programs that each compiles meanwhile."""
 
         def count_in(sampler: Sampler) -> None:
             with sampler.count_compilations():
                 action(sampler)
 
-        self.each(turns, count_in)
+        self.each(samplers, count_in)
 
     @_no_collection()
     def prepare(self, time_limit: float) -> None:
@@ -147,9 +145,7 @@ class Rounds:
         self._count_in_each(self.samplers.values(), lambda each: calibrate(each, share))
         self._equalize_batches()
         self._fit_to_budget(time_limit / EARLIEST)
-        self.baseline_repeat = copy.copy(self.samplers[self.baseline])
-        self.baseline_repeat.times = defaultdict(list)
-        self.baseline_repeat.page_faults, self.baseline_repeat.disturbed = [], set()
+        self.baseline_repeat = self.samplers[self.baseline].again()
 
     def _equalize_batches(self) -> None:
         """One number of calls for all that take about as long, so that all are timed alike.
@@ -176,11 +172,11 @@ class Rounds:
         if all({*sampler.inner_iterations.values()} == {1} for sampler in samplers):
             return
         begin = self.now()
-        self._count_in_each(samplers, Sampler.sample)
+        self._count_in_each(samplers, Sampler.take_turn)
         # With the baseline's second turn.
         spent = (self.now() - begin) * (1 + 1 / len(self.samplers))
         for sampler in self.samplers.values():
-            sampler.forget()
+            sampler.turns.clear()
             for metric, calls in sampler.inner_iterations.items():
                 fitting = int(calls * min(1.0, seconds / spent))
                 sampler.inner_iterations[metric] = max(1, fitting)
@@ -228,8 +224,8 @@ class Rounds:
             complete = self.count
             if not complete:
                 raise KeyboardInterrupt from None
-            for turn in self.turns:  # without what it took of the round that was interrupted
-                turn.forget(complete)
+            for taker in self.takers:  # without what it took of the round that was interrupted
+                del taker.turns[complete:]
             return "interrupted"
         return "most"
 
@@ -248,7 +244,7 @@ class Rounds:
 
     def _take(self) -> None:
         """Take one round."""
-        turns = self.turns
-        order = self.draw.permutation(len(turns))
+        takers = self.takers
+        order = self.draw.permutation(len(takers))
         self.disturbance.follow_threads()
-        self._count_in_each([turns[index] for index in order], self.disturbance.take_turn)
+        self._count_in_each([takers[index] for index in order], self.disturbance.take_turn)

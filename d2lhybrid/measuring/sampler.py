@@ -8,8 +8,8 @@ that is waited for once. What that wait costs cancels in the slope between two b
 length (as Criterion fits one). The accelerator's own events give a third time, by the same slope.
 """
 
+import copy
 import statistics
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -46,9 +46,20 @@ _HOST_VALUES = (np.generic, np.ndarray, bool, int, float, complex, str, bytes, t
 STRETCH = 4  # the longer batch holds so many times the calls of the shorter
 
 
+@dataclass(slots=True)
+class Turn:
+    """What a callable took in its turn of a round, in seconds per call by each metric."""
+
+    latency: float
+    throughput: float
+    device: float | None = None
+    page_faults: float = 0.0  # of a call
+    is_disturbed: bool = False  # did other programs hold it up?
+
+
 @dataclass(eq=False, repr=False, slots=True)
 class Sampler:
-    """A callable with its arguments, the frameworks it is waited for by, and its times.
+    """A callable with its arguments, the frameworks it is waited for by, and its turns.
 
     A ``SelfTimed`` callable is asked for its times instead. All have slots: looking into an object
     (``copy.copy`` does) may leave its attributes in a place that Python reads more slowly, and the
@@ -77,9 +88,7 @@ class Sampler:
     seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(METRICS, 0.0))
     # How many calls a sample holds; for the throughput, its shorter batch.
     inner_iterations: dict[str, int] = field(default_factory=lambda: dict.fromkeys(METRICS, 1))
-    times: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    disturbed: set[int] = field(default_factory=set)  # the turns that other programs held up
-    page_faults: list[float] = field(default_factory=list)  # of a call, turn by turn
+    turns: list[Turn] = field(default_factory=list)
     # By framework: what says what the first call compiled, once somebody asks.
     compiled: "dict[Framework, Callable[[], Explanation | None]]" = field(default_factory=dict)
     function: Callable[..., Any] = field(init=False)  # what is called, once it was built
@@ -166,17 +175,13 @@ class Sampler:
         if more is not None:
             self.later_compilations = (self.later_compilations or 0) + more
 
-    def is_compiled(self) -> bool:
-        """Was anything compiled for it, by what was counted or by what it is?"""
+    def concerns_a_compiler(self) -> bool:
+        """Was anything compiled for it, or passed by, where a reader expects a compiler?"""
         if self.costs.first_compilations or self.later_compilations or self.runs_elsewhere:
             return True
-        by = self._who_may_compile(self._compiled_by)
-        return any(one.why.is_compiled(self.function) for one in by)
-
-    def is_passed_by(self) -> bool:
-        """Does its framework's compiler pass it by, although a reader may think otherwise?"""
-        by = self._who_may_compile(self._compiled_by)
-        return any(one.why.why_not_compiled(self.function) for one in by)
+        asked = [framework.why for framework in self._who_may_compile(self._compiled_by)]
+        function = self.function
+        return any(why.is_compiled(function) or why.why_not_compiled(function) for why in asked)
 
     def _who_may_compile(self, frameworks: Iterable[Framework]) -> list[Framework]:
         """Those whose compilers are there, or come with the variant; of others nothing is asked."""
@@ -252,7 +257,7 @@ class Sampler:
         self.later_calls += calls
         return float(statistics.median(times))
 
-    def sample(self) -> None:
+    def take_turn(self) -> Turn:
         """Take one sample of the steady state by each metric."""
         calls = self.inner_iterations["latency"]
         faults, called = page_faults(), self.later_calls
@@ -265,41 +270,37 @@ class Sampler:
             batch = self.time_batch(calls)
             per_call = {metric: seconds / calls for metric, seconds in batch.items()}
             latency = per_call["throughput"]
-        self.page_faults.append((page_faults() - faults) / (self.later_calls - called))
-        for metric, seconds in per_call.items():
-            self.times[metric].append(seconds)
-        self.times["latency"].append(latency)  # the last one, because rounds are counted by it
-
-    @property
-    def turns(self) -> int:
-        """The turns that it has taken, and of which everything is noted."""
-        return len(self.times["latency"])
+        faults_per_call = (page_faults() - faults) / (self.later_calls - called)
+        turn = Turn(latency, per_call["throughput"], per_call.get("device"), faults_per_call)
+        self.turns.append(turn)
+        return turn
 
     @property
     def runs_elsewhere(self) -> bool:
         """Does it run, and is it timed, in a program of its own?"""
         return self._self_timed is not None
 
-    def forget(self, after: int = 0) -> None:
-        """Drop the samples after so many turns."""
-        for times in (*self.times.values(), self.page_faults):
-            del times[after:]
-        self.disturbed = {turn for turn in self.disturbed if turn < after}
+    def again(self) -> "Sampler":
+        """The same callable, warm as it is, for turns of its own."""
+        again = copy.copy(self)
+        again.turns = []
+        return again
 
     def samples(self, has_throughput: bool) -> Samples:
         """Those of all rounds; `has_throughput` if any callable of the rounds is asynchronous."""
-        latency, throughput, device = (tuple(self.times[metric]) for metric in METRICS)
+        turns = self.turns
+        device = tuple(turn.device for turn in turns if turn.device is not None)
         return Samples(
-            latency,
-            throughput if has_throughput else None,
-            device if len(device) == len(latency) else None,
-            tuple(sorted(self.disturbed)),
+            latency=tuple(turn.latency for turn in turns),
+            throughput=tuple(turn.throughput for turn in turns) if has_throughput else None,
+            device=device if len(device) == len(turns) else None,
+            disturbed=tuple(at for at, turn in enumerate(turns) if turn.is_disturbed),
         )
 
     def measurement(self, has_throughput: bool, env: Environment) -> Measurement:
         """What was measured as a record."""
         times = self.samples(has_throughput)
-        faults = [self.page_faults[turn] for turn in times.enough_undisturbed()]
+        faults = [self.turns[at].page_faults for at in times.enough_undisturbed()]
         is_counted = counts_page_faults() and not self.runs_elsewhere
         costs = replace(
             self.costs,

@@ -18,7 +18,7 @@ from d2lhybrid.experiments.comparison import Comparison
 from d2lhybrid.experiments.experiment import Callables, Experiment
 from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.cold_start import TimerFunction
-from d2lhybrid.measuring.cores import cores_held, with_one_thread
+from d2lhybrid.measuring.disturbance import cores_held
 from d2lhybrid.measuring.provenance import core_count
 from d2lhybrid.verbs import options
 from d2lhybrid.verbs.callables import SourceFile, callables_of
@@ -197,7 +197,9 @@ def _run(
     from d2lhybrid.experiments.process_experiment import OneProcessExperiment, ProcessExperiment
 
     if held:
-        threads, experiment.circumstance = 1, with_one_thread(held)
+        threads = 1
+        text = _("Measured with one thread, because other programs hold {held} of {cores} cores.")
+        experiment.circumstance = text.format(held=held, cores=core_count())
     if processes:
         return ProcessExperiment(experiment, processes, threads, make).run()
     try:

@@ -558,10 +558,10 @@ def crowded(monkeypatch, held, threads=2):
     """Others hold so many cores, and a framework uses so many threads."""
     device = SimpleNamespace(thread_count=lambda: threads, is_started=lambda: True)
     framework = SimpleNamespace(device=device)
-    monkeypatch.setattr("d2lhybrid.measuring.cores.loaded", lambda: (framework,))
+    monkeypatch.setattr("d2lhybrid.measuring.disturbance.loaded", lambda: (framework,))
     monkeypatch.setattr(disturbance, "cores_others_use", lambda seconds: held)
     env = replace(ENV, cores=2)
-    monkeypatch.setattr("d2lhybrid.measuring.cores.environment", lambda: env)
+    monkeypatch.setattr("d2lhybrid.measuring.disturbance.environment", lambda: env)
 
 
 @pytest.mark.parametrize(
