@@ -141,7 +141,7 @@ class Experiment:
         if self.facts:
             return dict(self.facts)
         samplers = self.rounds.samplers.values()
-        if any(map(Sampler.concerns_a_compiler, samplers)):
+        if any(map(Sampler.is_compiled, samplers)) or any(map(Sampler.is_passed_by, samplers)):
             from d2lhybrid.why.asking import ask
 
             with running(self.functions):
@@ -243,7 +243,7 @@ class Experiment:
                 output = sampler.call(1)
             answer = copy_outputs(output)
         tolerance = None if self.check is True else self.check
-        inference = next((one.inference for one in sampler.waits_for), INFERENCE)
+        inference = next((one.inference for one in sampler.waiting.frameworks), INFERENCE)
         require_same(sampler.label, self.baseline, answer, expected, tolerance, inference)
 
 

@@ -51,41 +51,49 @@ def detect_async(sampler: Sampler) -> None:
     has a separate throughput only if host and device both have a part in it, so that batches
     overlap; otherwise its throughput is its latency.
     """
-    if not sampler.waits_for or sampler.may_return_early is False:
+    waiting = sampler.waiting
+    if not waiting.frameworks or waiting.may_return_early is False:
         return
-    timer = sampler.timer
-    times: list[tuple[float, float, float]] = []  # of the call, the wait, and a wait for nothing
+    times = _time_waits(sampler)
+    call, wait, wait_for_nothing = map(statistics.median, zip(*times, strict=True))
+    quickest = min(of_call + of_wait for of_call, of_wait, _for_nothing in times)
+    sampler.seconds["latency"] = max(quickest, stats.SHORTEST)
+    if sampler.seconds["throughput"] > LONG_SECONDS:
+        waiting.is_async = min(call, wait) > AGREE * (call + wait)
+    else:
+        waits = wait - wait_for_nothing > AGREE * (call + wait)
+        waiting.is_async = bool(waiting.may_return_early) or waits
+    if not waiting.is_on_host or waiting.has_side_effects:
+        return
+    if waiting.returns_value:  # a framework that knows of no work now had none to leave
+        unsure = [one for one in waiting.frameworks if one.device.has_unfinished_work() is None]
+        waiting.frameworks = tuple(unsure)
+    waiting.is_async = _leaves_work(sampler, wait_for_nothing)
+    if not waiting.is_async:
+        # It computes with no framework, so no time of it may include a wait for one.
+        waiting.frameworks = ()
+        quickest = min(of_call for of_call, _wait, _for_nothing in times)
+        sampler.seconds = dict.fromkeys(sampler.seconds, max(quickest, stats.SHORTEST))
+
+
+def _time_waits(sampler: Sampler) -> list[tuple[float, float, float]]:
+    """Seconds of some calls, of the wait after each, and of one more, for nothing."""
+    timer, waiting = sampler.timer, sampler.waiting
+    times: list[tuple[float, float, float]] = []
     turns = min(MOST_PROBES, math.ceil(PROBE_SECONDS / sampler.seconds["throughput"]))
     while len(times) < turns:
         start = timer()
         output = sampler.call(1)
         returned = timer()
-        sampler.wait(output)
+        waiting.until_done(output)
         done = timer()
-        if not sampler.has_side_effects and _is_at_work(sampler):
-            sampler.has_side_effects, times = True, []  # from the first turn again
+        if not waiting.has_side_effects and waiting.is_at_work():
+            waiting.has_side_effects, times = True, []  # from the first turn again
             continue
         idle = timer()
-        sampler.wait(output)
+        waiting.until_done(output)
         times.append((returned - start, done - returned, timer() - idle))
-    call, wait, wait_for_nothing = map(statistics.median, zip(*times, strict=True))
-    quickest = min(of_call + of_wait for of_call, of_wait, _for_nothing in times)
-    sampler.seconds["latency"] = max(quickest, stats.SHORTEST)
-    if sampler.seconds["throughput"] > LONG_SECONDS:
-        sampler.is_async = min(call, wait) > AGREE * (call + wait)
-    else:
-        waits = wait - wait_for_nothing > AGREE * (call + wait)
-        sampler.is_async = bool(sampler.may_return_early) or waits
-    if sampler.is_on_host and not sampler.has_side_effects:
-        if sampler.returns_value:  # a framework that knows of no work now had none to leave
-            unsure = [one for one in sampler.waits_for if one.device.has_unfinished_work() is None]
-            sampler.waits_for = tuple(unsure)
-        sampler.is_async = _leaves_work(sampler, wait_for_nothing)
-    if sampler.is_on_host and not (sampler.is_async or sampler.has_side_effects):
-        # It computes with no framework, so no time of it may include a wait for one.
-        sampler.waits_for = ()
-        quickest = min(of_call for of_call, _wait, _for_nothing in times)
-        sampler.seconds = dict.fromkeys(sampler.seconds, max(quickest, stats.SHORTEST))
+    return times
 
 
 def _leaves_work(sampler: Sampler, wait_for_nothing: float) -> bool:
@@ -100,21 +108,16 @@ def _leaves_work(sampler: Sampler, wait_for_nothing: float) -> bool:
         start = sampler.timer()
         output = sampler.call(calls)
         spent = sampler.timer() - start
-        sampler.wait(output)
+        sampler.waiting.until_done(output)
     for _turn in range(5):  # work that is left is there each time, and a disturbance isn't
         start = sampler.timer()
         output = sampler.call(calls)
         returned = sampler.timer()
-        sampler.wait(output)
+        sampler.waiting.until_done(output)
         done = sampler.timer()
         if done - returned - wait_for_nothing <= AGREE * (done - start):
             return False
     return True
-
-
-def _is_at_work(sampler: Sampler) -> bool:
-    """Is any of its devices still at work?"""
-    return any(framework.device.has_unfinished_work() for framework in sampler.waits_for)
 
 
 def calibrate(sampler: Sampler, limit: float) -> None:
@@ -125,7 +128,7 @@ def calibrate(sampler: Sampler, limit: float) -> None:
     is batch enough.
     """
     begin, seconds = sampler.timer(), sampler.seconds["throughput"]
-    if not sampler.is_async:
+    if not sampler.waiting.is_async:
         sampler.seconds["latency"] = seconds  # the mean of several, of which none is waited for
     else:
         calls = max(1, math.ceil(STREAM_SECONDS / seconds))

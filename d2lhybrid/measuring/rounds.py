@@ -138,10 +138,11 @@ class Rounds:
         least = max(share, min(LEAST_WARM_UP, time_limit))
         self._count_in_each(self.samplers.values(), lambda each: warm_up(each, share, least))
         self._count_in_each(self.samplers.values(), detect_async)
-        waits = {sampler.waits_for for sampler in self.samplers.values() if sampler.is_async}
-        for sampler in self.samplers.values():  # those that wait for the same frameworks, alike
-            sampler.is_async = sampler.waits_for in waits
-        self.is_async = bool(waits)
+        waiting = [sampler.waiting for sampler in self.samplers.values()]
+        frameworks = {each.frameworks for each in waiting if each.is_async}
+        for each in waiting:  # those that wait for the same frameworks, alike
+            each.is_async = each.frameworks in frameworks
+        self.is_async = bool(frameworks)
         self._count_in_each(self.samplers.values(), lambda each: calibrate(each, share))
         self._equalize_batches()
         self._fit_to_budget(time_limit / EARLIEST)

@@ -17,16 +17,12 @@ from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from d2lhybrid.backends import loaded
 from d2lhybrid.backends.base import Framework
-from d2lhybrid.backends.owners import find_framework
 from d2lhybrid.backends.variant import DeferredBuild, SelfTimed, TrainingStep
 from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.pytree import leaves
 from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.cold_start import TimerFunction, time_cold_start
 from d2lhybrid.measuring.counters import (
@@ -37,12 +33,12 @@ from d2lhybrid.measuring.counters import (
 )
 from d2lhybrid.measuring.measurement import METRICS, Costs, Measurement, Samples
 from d2lhybrid.measuring.provenance import Environment
+from d2lhybrid.measuring.waiting import Waiting, not_waited_for
 from d2lhybrid.timing import synchronize
 
 if TYPE_CHECKING:  # it loads where a framework has compiled something
     from d2lhybrid.graphs.explanation import Explanation
 
-_HOST_VALUES = (np.generic, np.ndarray, bool, int, float, complex, str, bytes, type(None))
 STRETCH = 4  # the longer batch holds so many times the calls of the shorter
 
 
@@ -59,7 +55,7 @@ class Turn:
 
 @dataclass(eq=False, repr=False, slots=True)
 class Sampler:
-    """A callable with its arguments, the frameworks it is waited for by, and its turns.
+    """A callable with its arguments, how it is waited for, and its turns.
 
     A ``SelfTimed`` callable is asked for its times instead. All have slots: looking into an object
     (``copy.copy`` does) may leave its attributes in a place that Python reads more slowly, and the
@@ -69,16 +65,8 @@ class Sampler:
     label: str
     target: Call
     timer: TimerFunction
-    waits_for: tuple[Framework, ...] = ()  # whose devices have to be done with a call
-    # May a call return before its output is there? None: the framework of the output is not known.
-    may_return_early: bool | None = None
-    # Is the output numbers, arrays of NumPy or nothing, so that no framework need have computed it?
-    is_on_host: bool = False
-    returns_value: bool = True  # or nothing at all?
-    # Does a call leave work that waiting for its output leaves out, as a step of training does?
-    has_side_effects: bool = False
+    waiting: Waiting = field(default_factory=Waiting)
     random: tuple[str, ...] = ()  # the kinds of layers that make the losses of its steps random
-    is_async: bool = False  # does the work of a call go on when it has returned?
     notes: list[str] = field(default_factory=list)
     costs: Costs = field(default_factory=Costs)  # up to its first call
     warmup_calls: int = 0
@@ -118,10 +106,10 @@ class Sampler:
         self._run = partial(function, *args, **kwargs)
         self._self_timed = function if isinstance(function, SelfTimed) else None
         if not self._self_timed:
-            self.has_side_effects = isinstance(function, TrainingStep)
             self.random = function.random if isinstance(function, TrainingStep) else ()
-            self._find_devices(started.output)
-            self._compiled_by = self.waits_for or loaded()
+            self.waiting = Waiting.of(started.output, isinstance(function, TrainingStep))
+            self.notes += not_waited_for(started.output)
+            self._compiled_by = self.waiting.frameworks or loaded()
         self.costs = replace(
             started.costs,
             compiler=self.costs.compiler,
@@ -140,32 +128,6 @@ class Sampler:
             )
             raise ArgumentError(text.format(label=self.label))
 
-    def _find_devices(self, output: Any) -> None:
-        """Wait from now on for the output's framework; for all if it belongs to none.
-
-        A NumPy array is there when the call returns. What returns numbers or nothing may have left
-        work to a device all the same; ``detect_async`` finds out whether it does. If the output has
-        a tensor of an unknown library, a note says that nobody waits for it.
-        """
-        framework, parts = find_framework(output), [leaf for _path, leaf in leaves(output)]
-        unknown = [leaf for leaf in parts if not isinstance(leaf, np.ndarray)]
-        if framework:
-            tensors = [leaf for leaf in parts if framework.device.is_tensor(leaf)]
-            if tensors:
-                self.may_return_early = any(map(framework.device.may_return_early, tensors))
-            self.waits_for = (framework,)
-        elif unknown or not parts:
-            self.waits_for = loaded()
-            self.is_on_host = all(isinstance(leaf, _HOST_VALUES) for leaf in unknown)
-            self.returns_value = any(leaf is not None for leaf in parts)
-            text = _(
-                "the clock didn't wait for the result: {kind} isn't a tensor of a supported "
-                "framework"
-            )
-            for kind in {type(leaf) for leaf in unknown if hasattr(type(leaf), "__dlpack__")}:
-                name = f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
-                self.notes.append(text.format(kind=name))
-
     @contextmanager
     def count_compilations(self) -> Iterator[None]:
         """In this block, which calls it again, count the programs that are compiled."""
@@ -175,13 +137,17 @@ class Sampler:
         if more is not None:
             self.later_compilations = (self.later_compilations or 0) + more
 
-    def concerns_a_compiler(self) -> bool:
-        """Was anything compiled for it, or passed by, where a reader expects a compiler?"""
+    def is_compiled(self) -> bool:
+        """Was anything compiled for it, by what was counted or by what it is?"""
         if self.costs.first_compilations or self.later_compilations or self.runs_elsewhere:
             return True
-        asked = [framework.why for framework in self._who_may_compile(self._compiled_by)]
-        function = self.function
-        return any(why.is_compiled(function) or why.why_not_compiled(function) for why in asked)
+        by = self._who_may_compile(self._compiled_by)
+        return any(one.why.is_compiled(self.function) for one in by)
+
+    def is_passed_by(self) -> bool:
+        """Does its framework's compiler pass it by, although a reader may think otherwise?"""
+        by = self._who_may_compile(self._compiled_by)
+        return any(one.why.why_not_compiled(self.function) for one in by)
 
     def _who_may_compile(self, frameworks: Iterable[Framework]) -> list[Framework]:
         """Those whose compilers are there, or come with the variant; of others nothing is asked."""
@@ -200,20 +166,6 @@ class Sampler:
         """Call once, which is no call that is measured."""
         return self._run()
 
-    def wait(self, output: Any) -> None:
-        """Wait until the devices have done their work, whose errors come up here.
-
-        This waits for the output, as code that uses it does, and for the whole device only if calls
-        leave other work, or if nothing is known of the output.
-        """
-        if self.may_return_early is False:
-            return
-        for framework in self.waits_for:
-            if self.has_side_effects or self.may_return_early is None:
-                framework.device.synchronize()
-            else:
-                framework.device.wait_for(output)
-
     def time_batch(self, calls: int) -> dict[str, float]:
         """Seconds of so many calls that are waited for once, at the end, by metric.
 
@@ -224,11 +176,11 @@ class Sampler:
             self.later_calls += calls
             return {"throughput": float(self._self_timed.seconds_of(calls))}
         synchronize()
-        clocks = [framework.device.start_clock() for framework in self.waits_for]
+        clocks = [framework.device.start_clock() for framework in self.waiting.frameworks]
         start = self.timer()
         output = self.call(calls)
         on_device = [clock() for clock in clocks if clock is not None]
-        self.wait(output)
+        self.waiting.until_done(output)
         by_metric = {"throughput": float(self.timer() - start)}
         if on_device:
             by_metric["device"] = max(on_device)
@@ -248,11 +200,11 @@ class Sampler:
 
         On a busy machine some calls are stopped in the middle. A mean would include these stops.
         """
-        timer, run, times = self.timer, self._run, []
+        timer, run, until_done, times = self.timer, self._run, self.waiting.until_done, []
         synchronize()
         for _turn in repeat(None, calls):
             start = timer()
-            self.wait(run())
+            until_done(run())
             times.append(timer() - start)
         self.later_calls += calls
         return float(statistics.median(times))
@@ -263,7 +215,7 @@ class Sampler:
         faults, called = page_faults(), self.later_calls
         if calls > 1:
             self.call(1)  # what ran before may have taken the caches
-        if self.is_async:
+        if self.waiting.is_async:
             latency = self.time_blocking(calls)
             per_call = self.slope(self.inner_iterations["throughput"])
         else:
@@ -314,7 +266,7 @@ class Sampler:
             label=self.label,
             times=times,
             inner_iterations=self.inner_iterations["latency"],
-            stream_calls=self.inner_iterations["throughput"] if self.is_async else None,
+            stream_calls=self.inner_iterations["throughput"] if self.waiting.is_async else None,
             warmup_calls=self.warmup_calls,
             env=env,
         )

@@ -150,7 +150,8 @@ def _seen(sampler: Sampler) -> tuple[Framework | None, Explanation, bool]:
 
     It is, as far as one can see, or as its first call has compiled a program.
     """
-    framework = sampler.waits_for[0] if len(sampler.waits_for) == 1 else None
+    waited_for = sampler.waiting.frameworks
+    framework = waited_for[0] if len(waited_for) == 1 else None
     for other, compiled in sampler.compiled.items():
         if framework in (None, other) and (explanation := compiled()):
             return other, explanation, True
