@@ -314,7 +314,6 @@ def result():
         (lambda r: r.claim("compiled", "same", margin=1), "It has no margin, only label"),
         (lambda r: r.claim("complied", "same"), "Write 'compiled'."),
         (lambda r: r.claim("compiled", "same", metric="latncy"), "Write 'latency'."),
-        (lambda r: r.verdict(), "Expected verdict('compiled')"),
         (lambda r: r.why("Compiled"), "Write 'compiled'."),
         (lambda r: r.plot(kind="bar"), "It has no kind, only metric."),
         (lambda r: r.waterfall("eager"), "The labels come in a list."),

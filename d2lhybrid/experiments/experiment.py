@@ -239,7 +239,7 @@ class Experiment:
             sampler.notes.append(_("not compared: {outputs}").format(outputs=left_out))
         if is_baseline:  # its second answer is held against the first
             expected.update(answer)
-            with sampler.count_compilations():
+            with sampler.compilations.counting():
                 output = sampler.call(1)
             answer = copy_outputs(output)
         tolerance = None if self.check is True else self.check

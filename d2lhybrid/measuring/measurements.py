@@ -12,7 +12,6 @@ from typing import Any
 
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.table import NEVER
-from d2lhybrid.core.usage import written_as
 from d2lhybrid.core.wording import unknown_label
 from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.measurement import (
@@ -165,7 +164,6 @@ class Measurements(Mapping[str, Measurement]):
             return stats.coverage(count)
         return stats.confidence(count)
 
-    @written_as("ratio('compiled')", "ratio('compiled', metric='throughput')")
     def ratio(self, label: str, metric: str | None = None, against: str | None = None) -> Estimate:
         """Time of the baseline (or `against`) over this one's: (estimate, low, high).
 
@@ -206,7 +204,6 @@ class Measurements(Mapping[str, Measurement]):
             [process.log_ratios(label, metric) for process in self._used_processes(label)]
         )
 
-    @written_as("verdict('compiled')", "verdict('compiled', metric='throughput')")
     def verdict(self, label: str, metric: str | None = None, against: str | None = None) -> str:
         """'faster', 'slower', 'same' or 'undecided', against the baseline or another.
 
@@ -236,7 +233,6 @@ class Measurements(Mapping[str, Measurement]):
             word = decide_verdict(interval, self.floor_of(metric), self.margin)
         return Verdict(word, low, high, self.margin, is_busy)
 
-    @written_as("break_even('compiled')")
     def break_even(self, label: str, *, with_build: bool = False) -> float | None:
         """Calls after which this one has paid off its cold start.
 

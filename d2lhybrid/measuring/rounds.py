@@ -122,7 +122,7 @@ class Rounds:
         """The same, and count the programs that each compiles meanwhile."""
 
         def count_in(sampler: Sampler) -> None:
-            with sampler.count_compilations():
+            with sampler.compilations.counting():
                 action(sampler)
 
         self.each(samplers, count_in)

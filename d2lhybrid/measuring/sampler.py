@@ -10,34 +10,25 @@ length (as Criterion fits one). The accelerator's own events give a third time, 
 
 import copy
 import statistics
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from d2lhybrid.backends import loaded
-from d2lhybrid.backends.base import Framework
 from d2lhybrid.backends.variant import DeferredBuild, SelfTimed, TrainingStep
 from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.cold_start import TimerFunction, time_cold_start
-from d2lhybrid.measuring.counters import (
-    compiled_since,
-    counts_page_faults,
-    page_faults,
-    programs_compiled,
-)
+from d2lhybrid.measuring.compilations import Compilations
+from d2lhybrid.measuring.counters import counts_page_faults, page_faults
 from d2lhybrid.measuring.measurement import METRICS, Costs, Measurement, Samples
 from d2lhybrid.measuring.provenance import Environment
 from d2lhybrid.measuring.waiting import Waiting, not_waited_for
 from d2lhybrid.timing import synchronize
-
-if TYPE_CHECKING:  # it loads where a framework has compiled something
-    from d2lhybrid.graphs.explanation import Explanation
 
 STRETCH = 4  # the longer batch holds so many times the calls of the shorter
 
@@ -66,23 +57,23 @@ class Sampler:
     target: Call
     timer: TimerFunction
     waiting: Waiting = field(default_factory=Waiting)
+    compilations: Compilations = field(init=False)
     random: tuple[str, ...] = ()  # the kinds of layers that make the losses of its steps random
     notes: list[str] = field(default_factory=list)
     costs: Costs = field(default_factory=Costs)  # up to its first call
     warmup_calls: int = 0
     later_calls: int = 0  # those after the first
-    later_compilations: int | None = None  # in these; None where the framework doesn't count
     # By metric: what a call takes, as estimated from warming up.
     seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(METRICS, 0.0))
     # How many calls a sample holds; for the throughput, its shorter batch.
     inner_iterations: dict[str, int] = field(default_factory=lambda: dict.fromkeys(METRICS, 1))
     turns: list[Turn] = field(default_factory=list)
-    # By framework: what says what the first call compiled, once somebody asks.
-    compiled: "dict[Framework, Callable[[], Explanation | None]]" = field(default_factory=dict)
     function: Callable[..., Any] = field(init=False)  # what is called, once it was built
     _run: Callable[[], Any] = field(init=False)  # once it was called first
     _self_timed: SelfTimed | None = field(default=None, init=False)
-    _compiled_by: tuple[Framework, ...] = field(default=(), init=False)  # who may compile in a call
+
+    def __post_init__(self) -> None:
+        self.compilations = Compilations(isinstance(self.target.function, DeferredBuild))
 
     def call_first(self, build_timeout: float | None = None) -> Any:
         """Time building, loading and the first call, as far as there are such; its output.
@@ -94,10 +85,7 @@ class Sampler:
         """
         self._require_arguments_stay()
         synchronize()  # some frameworks compile what they wait by
-        before = programs_compiled(loaded())
-        with ExitStack() as stack:
-            for framework in self._who_may_compile(loaded()):
-                self.compiled[framework] = stack.enter_context(framework.why.first_call())
+        with self.compilations.recording_first_call():
             started = time_cold_start(self.target, self.timer, build_timeout)
         self.notes += filter(None, [started.costs.note])
         function, args, kwargs = started.function, self.target.args, self.target.kwargs
@@ -109,12 +97,11 @@ class Sampler:
             self.random = function.random if isinstance(function, TrainingStep) else ()
             self.waiting = Waiting.of(started.output, isinstance(function, TrainingStep))
             self.notes += not_waited_for(started.output)
-            self._compiled_by = self.waiting.frameworks or loaded()
+            self.compilations.count_first(self.waiting.frameworks or loaded())
         self.costs = replace(
             started.costs,
             compiler=self.costs.compiler,
             compiler_seconds=self.costs.compiler_seconds,
-            first_compilations=compiled_since(before, self._compiled_by),
         )
         return started.output
 
@@ -128,31 +115,13 @@ class Sampler:
             )
             raise ArgumentError(text.format(label=self.label))
 
-    @contextmanager
-    def count_compilations(self) -> Iterator[None]:
-        """In this block, which calls it again, count the programs that are compiled."""
-        before = programs_compiled(self._compiled_by)
-        yield
-        more = compiled_since(before, self._compiled_by)
-        if more is not None:
-            self.later_compilations = (self.later_compilations or 0) + more
-
     def is_compiled(self) -> bool:
         """Was anything compiled for it, by what was counted or by what it is?"""
-        if self.costs.first_compilations or self.later_compilations or self.runs_elsewhere:
-            return True
-        by = self._who_may_compile(self._compiled_by)
-        return any(one.why.is_compiled(self.function) for one in by)
+        return self.runs_elsewhere or self.compilations.are_of(self.function)
 
     def is_passed_by(self) -> bool:
         """Does its framework's compiler pass it by, although a reader may think otherwise?"""
-        by = self._who_may_compile(self._compiled_by)
-        return any(one.why.why_not_compiled(self.function) for one in by)
-
-    def _who_may_compile(self, frameworks: Iterable[Framework]) -> list[Framework]:
-        """Those whose compilers are there, or come with the variant; of others nothing is asked."""
-        is_built = isinstance(self.target.function, DeferredBuild)
-        return [one for one in frameworks if is_built or one.compiler.is_imported()]
+        return self.compilations.pass_by(self.function)
 
     def call(self, calls: int) -> Any:
         """Call so many times, waiting for nothing; the last output."""
@@ -235,7 +204,7 @@ class Sampler:
     def again(self) -> "Sampler":
         """The same callable, warm as it is, for turns of its own."""
         again = copy.copy(self)
-        again.turns = []
+        again.compilations, again.turns = copy.copy(self.compilations), []
         return again
 
     def samples(self, has_throughput: bool) -> Samples:
@@ -257,7 +226,8 @@ class Sampler:
         costs = replace(
             self.costs,
             page_faults=statistics.median(faults) if is_counted else None,
-            later_compilations=self.later_compilations,
+            first_compilations=self.compilations.first,
+            later_compilations=self.compilations.later,
             later_calls=self.later_calls,
             note="; ".join(self.notes) or None,
         )

@@ -152,7 +152,7 @@ def _seen(sampler: Sampler) -> tuple[Framework | None, Explanation, bool]:
     """
     waited_for = sampler.waiting.frameworks
     framework = waited_for[0] if len(waited_for) == 1 else None
-    for other, compiled in sampler.compiled.items():
+    for other, compiled in sampler.compilations.recorded.items():
         if framework in (None, other) and (explanation := compiled()):
             return other, explanation, True
     target, function = sampler.target, sampler.function
