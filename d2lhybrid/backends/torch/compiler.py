@@ -11,7 +11,7 @@ import torch
 
 from d2lhybrid.backends import get
 from d2lhybrid.backends.environment import variables_for_caches
-from d2lhybrid.backends.torch import device, private
+from d2lhybrid.backends.torch import device, inductor, private
 from d2lhybrid.backends.variant import DeferredBuild
 from d2lhybrid.core.arguments import Function
 from d2lhybrid.core.environment import variable_set
@@ -20,7 +20,7 @@ from d2lhybrid.core.toolchain import USUAL_CXX, no_compiler
 
 INDUCTOR = "Inductor"
 no_inductor = partial(no_compiler, "C++", USUAL_CXX)  # Inductor calls that one
-disk_cache_hits = private.disk_cache_hits
+disk_cache_hits = inductor.disk_cache_hits
 is_imported = private.is_dynamo_imported
 programs_compiled = private.graphs_made
 _seconds: float | None = None  # that starting Inductor took in this process, once it was timed
@@ -45,7 +45,7 @@ def start(function: Function) -> tuple[str, float | None]:
     """
     if not _needs_inductor(function):
         return "", None
-    if _seconds is None and not private.has_inductor_compiled():
+    if _seconds is None and not inductor.has_compiled():
         _start_inductor()
     is_ahead = isinstance(function, DeferredBuild) and function.ahead
     return INDUCTOR, None if is_ahead else _seconds
@@ -54,7 +54,7 @@ def start(function: Function) -> tuple[str, float | None]:
 def use_disk_cache(folder: Path) -> None:
     for name, path in variables_for_caches(get("torch"), folder).items():
         os.environ[name] = str(path)
-    private.forget_programs()
+    inductor.forget_programs()
 
 
 def _start_inductor() -> None:
@@ -66,7 +66,7 @@ def _start_inductor() -> None:
     with suppress(Exception), silent(), variable_set("PYTHONSAFEPATH"):
         for used in device.used() or [torch.device("cpu")]:
             _compile_smallest(used)
-        private.start_disk_cache()
+        inductor.start_disk_cache()
     _seconds = perf_counter() - begin
 
 
@@ -82,5 +82,5 @@ def _compile_smallest(used: torch.device) -> None:
     It is compiled anew, because what is found on the disk starts only a part of the compiler.
     """
     ones = torch.ones(8, 8, device=used)
-    with torch.no_grad(), private.without_disk_cache():
+    with torch.no_grad(), inductor.without_disk_cache():
         compiled(lambda x, w: torch.relu(x @ w + 1).sum(-1))(ones, ones)

@@ -8,7 +8,7 @@ import torch
 
 from d2lhybrid.backends.base import tracing_text
 from d2lhybrid.backends.defaults import device as defaults
-from d2lhybrid.backends.torch.bindings import constant, cuda_context, is_tracing
+from d2lhybrid.backends.torch.private import constant, cuda_context, is_tracing
 from d2lhybrid.core.errors import TracingError
 from d2lhybrid.core.host_array import HostArray, dtype_and_shape
 

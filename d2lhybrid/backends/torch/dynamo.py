@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import torch
 
-from d2lhybrid.backends.torch.modules import callables_in
 from d2lhybrid.backends.torch.private import (
     APART,
     backend_of,
     compiled_wrapper,
+    is_dynamo_imported,
     original,
     recompile_limit,
 )
@@ -28,6 +28,16 @@ from d2lhybrid.graphs.explanation import Finding
 
 LIMIT = "torch._dynamo.config.recompile_limit"  # what a user sets
 _FRAMES = re.compile(r'^  File "(.+)", line (\d+), in ', re.MULTILINE)  # beneath a reason
+
+
+def switched_off() -> str:
+    """The setting that lets TorchDynamo compile nothing; nothing if none is seen."""
+    dynamo = sys.modules.get("torch._dynamo")
+    if getattr(getattr(dynamo, "config", None), "disable", False):
+        return "torch._dynamo.config.disable"
+    stance = getattr(getattr(dynamo, "eval_frame", None), "_stance", None)
+    is_eager = getattr(stance, "stance", "") == "force_eager"
+    return 'torch.compiler.set_stance("force_eager")' if is_eager else ""
 
 
 class Noted(NamedTuple):
@@ -55,15 +65,15 @@ NOTHING = Noted([], [])
 
 
 def noted() -> Noted:
-    """What TorchDynamo has noted so far. It isn't imported, which takes seconds."""
-    if "torch._dynamo" not in sys.modules:
+    """What TorchDynamo has noted so far."""
+    if not is_dynamo_imported():
         return NOTHING
     breaks = [
         (graph_break.reason.splitlines()[0], graph_break.user_stack[-1])
         for graph_break in torch._dynamo.output_graph.graph_break_reasons
         if graph_break.user_stack
     ]
-    records = torch._dynamo.utils.get_compilation_metrics()
+    records = compilation_records()
     return Noted(
         [Finding(reason, frame.filename, frame.lineno or 0) for reason, frame in breaks],
         [record for record in records if record.fail_type == "Unsupported"],
@@ -80,38 +90,31 @@ def codes_of(model: Any) -> list[CodeType]:
     return list({id(code): code for code in codes if code}.values())
 
 
-def compilations(model: Any) -> int:
-    """How many programs TorchDynamo keeps of what is compiled of a model, for its own backends.
+def compilations(compiled: Sequence[Any]) -> int:
+    """How many programs TorchDynamo keeps of what was compiled, for the backends of each.
 
     Modules of ``torch.nn`` share the code of their wrapper, and with them all programs.
     """
     programs_of = torch._dynamo.eval_frame._debug_get_cache_entry_list
-    counted = set()  # by their code, as two callables may have the same programs
-    for inner in callables_in(model):
-        if compiled_wrapper(inner):
-            backend = backend_of(inner)
-            programs = [program for code in codes_of(inner) for program in programs_of(code)]
-            counted |= {id(program.code) for program in programs if program.backend is backend}
-    return len(counted)
+    found = set()  # by their code, as two callables may have the same programs
+    for one in compiled:
+        backend = backend_of(one)
+        programs = [program for code in codes_of(one) for program in programs_of(code)]
+        found |= {id(program.code) for program in programs if program.backend is backend}
+    return len(found)
 
 
-def limits(model: Any) -> list[tuple[CodeType, int]]:
-    """The code, and the limit, where TorchDynamo compiles no more programs of what is compiled."""
+def limits(compiled: Sequence[Any]) -> list[tuple[CodeType, int]]:
+    """The code, and the limit, where TorchDynamo compiles no more programs of what was compiled."""
     reached: dict[int, tuple[CodeType, int]] = {}
-    for inner in callables_in(model):
-        if wrapper := compiled_wrapper(inner):
-            limit, region = recompile_limit(wrapper), getattr(wrapper, "_isolate_recompiles_id", -1)
-            codes = [code for code in codes_of(inner) if _program_count(code, region) >= limit]
-            reached |= {id(code): (code, limit) for code in codes}
+    for one in compiled:
+        wrapper = compiled_wrapper(one)
+        limit, region = recompile_limit(wrapper), wrapper._isolate_recompiles_id
+        for code in codes_of(one):
+            programs = torch._dynamo.eval_frame._get_cache_entries_for_region(code, region)
+            if len(programs) >= limit:
+                reached[id(code)] = code, limit
     return list(reached.values())
-
-
-def _program_count(code: CodeType, region: int) -> int:
-    """How many programs of a code count for the limit of a region; before regions, all."""
-    of_region = getattr(torch._dynamo.eval_frame, "_get_cache_entries_for_region", None)
-    if of_region:
-        return len(of_region(code, region))
-    return len(torch._dynamo.eval_frame._debug_get_cache_entry_list(code))
 
 
 @contextmanager
@@ -140,8 +143,9 @@ def compiling_with(backend: Function) -> Iterator[None]:
 
 
 def compilation_records() -> list[Any]:
-    """What TorchDynamo has noted of its latest compilations; nothing if it doesn't tell."""
-    return getattr(torch._dynamo.utils, "get_compilation_metrics", list)()
+    """What TorchDynamo has noted of its latest compilations."""
+    records: list[Any] = torch._dynamo.utils.get_compilation_metrics()
+    return records
 
 
 def has_graph(record: Any) -> bool:
@@ -149,13 +153,12 @@ def has_graph(record: Any) -> bool:
     return bool(record.co_name and not record.fail_type and record.graph_op_count)
 
 
-def records_of(models: Sequence[Any]) -> list[Any] | None:
-    """The latest compilations of the code of models and of what it calls, also those that failed.
+def records_of(callables: Sequence[Any]) -> list[Any] | None:
+    """The latest compilations of the code of these, also those that failed.
 
     None if there may have been others, which TorchDynamo has forgotten since.
     """
-    called = [inner for model in models for inner in (model, *callables_in(original(model)))]
-    places = {place_of(code) for inner in called for code in codes_of(inner)}
+    places = {place_of(code) for one in callables for code in codes_of(one)}
     records = compilation_records()
     found = [record for record in records if place_of(record) in places]
     is_full = len(records) == torch._dynamo.utils._compilation_metrics.maxlen

@@ -1,5 +1,6 @@
 """What TorchDynamo makes of a model: graphs, graph breaks and recompilations."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from inspect import isfunction
@@ -11,7 +12,7 @@ import torch
 from d2lhybrid.backends.failures import require_runs, without_logs
 from d2lhybrid.backends.torch import dynamo
 from d2lhybrid.backends.torch.compiler import compiled
-from d2lhybrid.backends.torch.modules import compiled_in, eager, is_compiled
+from d2lhybrid.backends.torch.modules import compiled_in, compiled_with, eager, is_compiled
 from d2lhybrid.backends.torch.private import compiled_wrapper
 from d2lhybrid.backends.torch.stages import VERSION, graph_of, graphs_of
 from d2lhybrid.core.arguments import Args, Function, Kwargs
@@ -27,8 +28,6 @@ from d2lhybrid.graphs.explanation import (
     nothing_compiled,
 )
 
-_Seen = tuple[list[Any], Exception | None]
-
 
 def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     """Run a module or function once under TorchDynamo; what was compiled before stays.
@@ -37,27 +36,19 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     is compiled in it. So does one with a decorator around it, because compilers look at the mode
     that ``torch.no_grad()``, say, sets.
     """
-    missing, name = MissingNames(), name_of(eager(model))
-
-    def record(*graph: Any) -> Function:
-        """What makes the graph, once somebody asks."""
-        return dynamo.in_tracing_context(partial(graph_of, name, *graph))
-
-    compilations = missing.ask(lambda: dynamo.compilations(model), 0)
-    limits = missing.ask(lambda: dynamo.limits(model), [])
+    missing, name, inside = MissingNames(), name_of(eager(model)), compiled_in(model)
+    compilations = missing.ask(lambda: dynamo.compilations(inside), 0)
+    limits = missing.ask(lambda: dynamo.limits(inside), [])
     before = missing.ask(dynamo.noted, dynamo.NOTHING)
-    wrapper = compiled_wrapper(model)
-    in_parts = wrapper is None and is_compiled(model)
-    is_inside = in_parts or (isfunction(model) and wrapper not in (None, model))
-    recorded, error = _run(record, model, is_inside, args, kwargs)
+    recorded, error = _record(model, name, args, kwargs)
     new = missing.ask(dynamo.noted, dynamo.NOTHING).since(before)
     breaks, failures = new.breaks, new.failures
     if not failures and not recorded:  # of what it gave up before, TorchDynamo says no more
-        asked = compiled_in(model) or [model]
+        asked = compiled_with(inside or [model])
         earlier = dynamo.failure(missing.ask(lambda: dynamo.records_of(asked), None) or [])
         failures = [earlier] if earlier else []
     notes = missing.notes(VERSION)
-    if in_parts:
+    if is_compiled(model) and not compiled_wrapper(model):
         notes = (calls_what_is_compiled(name), *notes)
     if not recorded and not error:
         reasons = [finding.reason for finding in (*breaks, *failures)]
@@ -77,41 +68,38 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     )
 
 
-def _run(see: Function, model: Any, is_inside: bool, args: Args, kwargs: Kwargs) -> _Seen:
-    """Run a model compiled anew; or as it is, with what is compiled inside of it compiled anew.
+def _record(
+    model: Any, name: str, args: Args, kwargs: Kwargs
+) -> tuple[list[Function], Exception | None]:
+    """Call a model compiled anew; or as it is, with what is compiled inside of it compiled anew.
 
-    The graphs run as they are. What is compiled inside may share a program, so there each graph
-    counts as often as it runs.
+    Graphs run as they are. Parts may share a program, so each graph counts as often as it runs.
 
     Returns:
-        What `see` makes of each graph and its inputs, and what TorchDynamo raises instead.
+        What makes each graph, once somebody asks, and what TorchDynamo raises instead.
     """
-    seen: list[Any] = []
+    recorded: list[Function] = []
 
-    def backend(graph: Any, inputs: Any) -> Any:
-        made = see(graph, inputs)
-        if not is_inside:
-            seen.append(made)
-            return graph.forward
+    def backend(graph: Any, inputs: Any) -> Function:
+        make = dynamo.in_tracing_context(partial(graph_of, name, graph, inputs))
 
         def run(*tensors: Any) -> Any:
-            seen.append(made)
+            recorded.append(make)
             return graph.forward(*tensors)
 
         return run
 
-    with without_logs():
-        try:
-            if is_inside:
-                with dynamo.compiling_with(backend):
-                    model(*args, **kwargs)
-            else:
-                compiled(eager(model), backend=backend)(*args, **kwargs)
-        except Exception as error:
-            eagerly = torch.compiler.set_stance("force_eager")(model) if is_inside else eager(model)
-            require_runs(name_of(eager(model)), eagerly, args, kwargs)
-            return seen, error
-    return seen, None
+    wrapper = compiled_wrapper(model)
+    is_decorated = isfunction(model) and wrapper is not model
+    runs_as_it_is = is_compiled(model) and (wrapper is None or is_decorated)
+    try:
+        with without_logs(), dynamo.compiling_with(backend) if runs_as_it_is else nullcontext():
+            run = model if runs_as_it_is else compiled(eager(model), backend=backend)
+            run(*args, **kwargs)
+    except Exception as error:
+        require_runs(name, torch.compiler.set_stance("force_eager")(model), args, kwargs)
+        return recorded, error
+    return recorded, None
 
 
 def _no_more_programs(code: CodeType, limit: int) -> Finding:

@@ -1,4 +1,4 @@
-"""What Inductor is about to do, by private names of it, each behind a small function.
+"""Inductor: what it has compiled, and what it would run, by private names of it.
 
 As those of ``private.py``, they are looked up when they are asked for.
 """
@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
+from importlib import import_module
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from d2lhybrid.backends.torch.nodes import (
     origins,
     short_name,
 )
-from d2lhybrid.backends.torch.private import without_disk_cache
+from d2lhybrid.backends.torch.private import counted
 
 CHANNELS_LAST = "channels-last"
 
@@ -209,6 +210,40 @@ def _operation_counts(bodies: Sequence[Any]) -> Counter[str]:
                     counts[node.args[3] if node.target == "reduction" else node.target] += 1
                 values[node] = f"v{numbers.setdefault(key, len(numbers))}"
     return counts
+
+
+def has_compiled() -> bool:
+    """Has Inductor compiled or found a program in this process? No if it doesn't tell."""
+    return any(counted("inductor", f"fxgraph_cache_{what}") for what in ("hit", "miss", "bypass"))
+
+
+def disk_cache_hits() -> int:
+    """How many programs were found in the caches on the disk; 0 if PyTorch doesn't tell."""
+    return counted("aot_autograd", "autograd_cache_hit") + counted("inductor", "fxgraph_cache_hit")
+
+
+def forget_programs() -> None:
+    """Let Inductor look for what it has compiled on the disk alone."""
+    utils = sys.modules.get("torch._inductor.utils")
+    getattr(utils, "clear_caches", lambda: None)()
+
+
+def start_disk_cache() -> None:
+    """Hash the source of Inductor, which belongs to the key of every program on the disk."""
+    import_module("torch._inductor.codecache").torch_key()
+
+
+@contextmanager
+def without_disk_cache() -> Iterator[None]:
+    """Compile anew what Inductor may have on the disk."""
+    import torch._functorch.config
+    import torch._inductor.config
+
+    with (
+        torch._functorch.config.patch(enable_autograd_cache=False),
+        torch._inductor.config.patch(fx_graph_cache=False),
+    ):
+        yield
 
 
 @contextmanager

@@ -8,7 +8,11 @@ from typing import Any
 import torch
 
 from d2lhybrid.backends.defaults import models as defaults
+from d2lhybrid.backends.torch import private
 from d2lhybrid.core.arguments import Args, Function, Kwargs
+from d2lhybrid.core.errors import CallFailedError, first_line
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.wording import name_of
 
 donates = defaults.donates
 
@@ -49,6 +53,35 @@ def evaluating(model: Any) -> Iterator[None]:
     finally:
         for module in modules:
             module.training = True
+
+
+def without_gradients(run: Function) -> Function:
+    """The same under ``torch.no_grad``, whose decorator takes as long as a small operation."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        before = torch.is_grad_enabled()
+        private.set_grad_enabled(False)
+        try:
+            return run(*args, **kwargs)
+        except RuntimeError as error:
+            if not before or "grad_fn" not in str(error):
+                raise
+            raise _wants_gradients(run, error) from error
+        finally:
+            private.set_grad_enabled(before)
+
+    return call
+
+
+def _wants_gradients(run: Function, error: RuntimeError) -> CallFailedError:
+    """The error of a callable that fails because it runs without gradients."""
+    text = _(
+        "Expected a model to run without gradients. Received: {name}, which computes them "
+        "({error}). To compare the ways to run a training step, write {training}."
+    )
+    training = "training(net, loss, optimizer, (x, y))"
+    said = text.format(name=name_of(run), error=first_line(error), training=training)
+    return CallFailedError(said, label=name_of(run), reason=first_line(error))
 
 
 def warnings(model: Function, _args: Args, _kwargs: Kwargs) -> Iterable[str]:

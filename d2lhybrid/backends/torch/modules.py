@@ -8,11 +8,7 @@ import torch
 
 from d2lhybrid.backends import callables
 from d2lhybrid.backends.state import copied
-from d2lhybrid.backends.torch.private import (
-    compiled_wrapper,
-    is_compiled_in_place,
-    original,
-)
+from d2lhybrid.backends.torch.private import compiled_wrapper, is_compiled_in_place, original
 
 
 def eager(model: Any) -> Any:
@@ -46,6 +42,11 @@ def compiled_in(model: Any) -> list[Any]:
 def callables_in(model: Any) -> list[Any]:
     """The model, and what it may call, each once."""
     return callables.callables_in(model, _parts_of)
+
+
+def compiled_with(compiled: Iterable[Any]) -> list[Any]:
+    """What was compiled, and what it may call, of which TorchDynamo compiles the code as well."""
+    return [inner for one in compiled for inner in (one, *callables_in(original(one)))]
 
 
 def _parts_of(thing: Any) -> Iterable[Any] | None:

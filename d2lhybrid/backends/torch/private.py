@@ -1,32 +1,49 @@
-"""Every private name of PyTorch that this folder uses, behind a small function.
+"""Private names of PyTorch, each behind a small function.
 
-Those that waiting needs stand in ``bindings.py``, those of what TorchDynamo has done in
-``dynamo.py``, those of what Inductor is about to do in ``inductor.py``, those of the nodes of a
-graph in ``nodes.py``. They are looked up when they are asked for; ``torch`` imports
-``torch._dynamo`` and ``torch._inductor`` then. One that a version of PyTorch does not have raises
-AttributeError or ImportError there, which ``explain`` and ``graph`` turn into a note.
+Those of what TorchDynamo has done stand in ``dynamo.py``, those of Inductor in ``inductor.py``,
+those of the nodes of a graph in ``nodes.py``. They are looked up when they are asked for; ``torch``
+imports ``torch._dynamo`` and ``torch._inductor`` then. One that a version of PyTorch does not have
+raises AttributeError or ImportError there, which ``explain`` and ``graph`` turn into a note.
 """
 
 import re
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from importlib import import_module
 from inspect import getclosurevars, isfunction, ismethod, signature
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
-from d2lhybrid.core.arguments import Function
-from d2lhybrid.core.errors import CallFailedError, first_line
-from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.wording import name_of
+Function = TypeVar("Function", bound=Callable[..., object])
 
-_SIZE = r"\S+\.size\(\)\[\d+\]"  # as a guard names it
-# Whether programs that are compiled here are kept apart from the user's of the same code.
-APART = {"isolate_recompiles": True}
-if "isolate_recompiles" not in signature(torch.compile).parameters:
-    APART.clear()
+# The option that keeps programs that are compiled here apart from the user's of the same code,
+# where this version of PyTorch has it.
+_HAS_APART = "isolate_recompiles" in signature(torch.compile).parameters
+APART = {"isolate_recompiles": True} if _HAS_APART else {}
+
+# Without the class that ``torch`` puts around it, which takes as long as a small operation.
+set_grad_enabled = torch._C._set_grad_enabled
+
+
+def cuda_context(index: int) -> bool:
+    """Does this process have a context on a CUDA device?"""
+    return torch.cuda.is_initialized() and bool(torch._C._cuda_hasPrimaryContext(index))
+
+
+def is_tracing() -> bool:
+    """Does this thread trace? ``is_compiling`` is one for all threads."""
+    return bool(torch._C._len_torch_dispatch_stack())
+
+
+def constant(function: Function) -> Function:
+    """The function, whose result TorchDynamo takes as it is: it does not trace how it comes about.
+
+    So does ``torch.compiler.assume_constant_result``, which imports TorchDynamo for it.
+    """
+    marked: Any = function
+    marked._dynamo_marked_constant = True
+    return function
 
 
 def conditions_on_sizes(program: Any) -> list[str]:
@@ -35,7 +52,8 @@ def conditions_on_sizes(program: Any) -> list[str]:
     That a size is not 1, say, the exporter takes for granted, and lists only some such conditions.
     """
     guards = getattr(program, "_guards_code", ())
-    granted = re.compile(rf".* != .*|{_SIZE} == {_SIZE}")
+    size = r"\S+\.size\(\)\[\d+\]"
+    granted = re.compile(rf".* != .*|{size} == {size}")
     return [guard for guard in guards if not granted.fullmatch(guard)]
 
 
@@ -111,44 +129,6 @@ def _callback(wrapper: Any) -> Any:
     return context.callback
 
 
-def has_inductor_compiled() -> bool:
-    """Has Inductor compiled or found a program in this process? No if it doesn't tell."""
-    return any(_counted("inductor", f"fxgraph_cache_{what}") for what in ("hit", "miss", "bypass"))
-
-
-def disk_cache_hits() -> int:
-    """How many programs were found in the caches on the disk; 0 if PyTorch doesn't tell."""
-    of_training = _counted("aot_autograd", "autograd_cache_hit")
-    return of_training + _counted("inductor", "fxgraph_cache_hit")
-
-
-def _counted(group: str, name: str) -> int:
-    """One of TorchDynamo's counters, which must not be imported for it."""
-    counters = getattr(sys.modules.get("torch._dynamo.utils"), "counters", {})
-    return int(counters.get(group, {}).get(name, 0))
-
-
-def graphs_made() -> int:
-    """How many graphs TorchDynamo has handed to compilers in this process."""
-    return _counted("stats", "unique_graphs")
-
-
-def switched_off() -> str:
-    """The setting that lets TorchDynamo compile nothing; nothing if none is seen."""
-    dynamo = sys.modules.get("torch._dynamo")
-    if getattr(getattr(dynamo, "config", None), "disable", False):
-        return "torch._dynamo.config.disable"
-    stance = getattr(getattr(dynamo, "eval_frame", None), "_stance", None)
-    is_eager = getattr(stance, "stance", "") == "force_eager"
-    return 'torch.compiler.set_stance("force_eager")' if is_eager else ""
-
-
-def forget_programs() -> None:
-    """Let Inductor look for what it has compiled on the disk alone."""
-    utils = sys.modules.get("torch._inductor.utils")
-    getattr(utils, "clear_caches", lambda: None)()
-
-
 def is_dynamo_imported() -> bool:
     """Has anybody imported TorchDynamo, as ``torch.compile`` does?"""
     return "torch._dynamo" in sys.modules
@@ -159,40 +139,15 @@ def start_dynamo() -> None:
     import_module("torch._dynamo")
 
 
-def start_disk_cache() -> None:
-    """Hash the source of Inductor, which belongs to the key of every program on the disk."""
-    import_module("torch._inductor.codecache").torch_key()
+def counted(group: str, name: str) -> int:
+    """One of the numbers that TorchDynamo keeps of the compilers; 0 if it keeps no such number."""
+    counters = getattr(sys.modules.get("torch._dynamo.utils"), "counters", {})
+    return int(counters.get(group, {}).get(name, 0))
 
 
-@contextmanager
-def without_disk_cache() -> Iterator[None]:
-    """Compile anew what Inductor may have on the disk."""
-    import torch._functorch.config
-    import torch._inductor.config
-
-    with (
-        torch._functorch.config.patch(enable_autograd_cache=False),
-        torch._inductor.config.patch(fx_graph_cache=False),
-    ):
-        yield
-
-
-def without_gradients(run: Function) -> Any:
-    """The same under ``torch.no_grad``, whose decorator takes as long as a small operation."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        before = torch.is_grad_enabled()
-        torch._C._set_grad_enabled(False)
-        try:
-            return run(*args, **kwargs)
-        except RuntimeError as error:
-            if not before or "grad_fn" not in str(error):
-                raise
-            raise wants_gradients(run, error) from error
-        finally:
-            torch._C._set_grad_enabled(before)
-
-    return call
+def graphs_made() -> int:
+    """How many graphs TorchDynamo has handed to compilers in this process."""
+    return counted("stats", "unique_graphs")
 
 
 def scripted(net: Any) -> Any:
@@ -204,14 +159,3 @@ def scripted(net: Any) -> Any:
     """
     torch.jit._recursive.concrete_type_store.type_store.clear()
     return torch.jit.script(net)
-
-
-def wants_gradients(run: Function, error: RuntimeError) -> CallFailedError:
-    """The error of a callable that fails because it runs without gradients."""
-    text = _(
-        "Expected a model to run without gradients. Received: {name}, which computes them "
-        "({error}). To compare the ways to run a training step, write {training}."
-    )
-    training = "training(net, loss, optimizer, (x, y))"
-    said = text.format(name=name_of(run), error=first_line(error), training=training)
-    return CallFailedError(said, label=name_of(run), reason=first_line(error))

@@ -14,6 +14,7 @@ from d2lhybrid.backends.layers import Layer, chain
 from d2lhybrid.backends.mlp import functions
 from d2lhybrid.backends.torch import ahead, export, private
 from d2lhybrid.backends.torch.compiler import INDUCTOR, compiled, no_inductor
+from d2lhybrid.backends.torch.models import without_gradients
 from d2lhybrid.backends.torch.modules import clone_sharing_parameters, eager
 from d2lhybrid.backends.variant import (
     NOTHING_COMPILED,
@@ -111,7 +112,7 @@ def _why_not_ahead(net: Any) -> str:
 
 def _eager(net: Any, inputs: int, code: str) -> Variant:
     """The model as Python runs it, with a note if it computes other padded rows than the others."""
-    run = private.without_gradients(net)
+    run = without_gradients(net)
     differs = export.why_padding_differs(net, inputs).rstrip(".。")
     if not differs:
         return Variant(run, code)
@@ -130,8 +131,8 @@ def _torchscript(net: Any, unfit: str, run: str) -> VariantsByName:
     def frozen() -> Any:
         return torch.jit.optimize_for_inference(torch.jit.freeze(script()))
 
-    plain = DeferredBuild(lambda: private.without_gradients(script()))
-    optimized = DeferredBuild(lambda: private.without_gradients(frozen()))
+    plain = DeferredBuild(lambda: without_gradients(script()))
+    optimized = DeferredBuild(lambda: without_gradients(frozen()))
     return {
         "torchscript": Variant(plain, f"{_SCRIPT}\n{run}", role="deprecated"),
         "torchscript frozen": Variant(unfit or optimized, f"{_FROZEN}\n{run}", role="deprecated"),
@@ -151,7 +152,7 @@ def _compiled(net: Function, run: str, options: Kwargs) -> Variant:
 
     def build() -> WithCompilerNote:
         before = private.graphs_made()
-        fast = private.without_gradients(compiled(net, **options))
+        fast = without_gradients(compiled(net, **options))
 
         def note() -> str:
             has_made_none = private.APART and private.graphs_made() == before
@@ -184,7 +185,7 @@ def _functions(net: Any, run: str, options: Kwargs) -> VariantsByName:
     code = f"def plain(x):\n    return {body}\n\nfast = torch.compile(plain)\n{run}"
     return {
         "torch functions": Variant(
-            private.without_gradients(function), f"with torch.no_grad():\n    {plain.code}"
+            without_gradients(function), f"with torch.no_grad():\n    {plain.code}"
         ),
         "torch.compile function": replace(_compiled(function, run, options), code=code),
     }

@@ -134,15 +134,15 @@ def seconds_before(run: Function) -> float | None:
 
 def why_not_compiled(function: Function) -> str:
     """Why a call of `function` runs nothing compiled, by what TorchDynamo has noted of its code."""
-    if is_compiled(function) and (setting := private.switched_off()):
+    if is_compiled(function) and (setting := dynamo.switched_off()):
         return _("{setting} switches the compiler off.").format(setting=setting)
     compiled = modules.compiled_in(function)
-    records = dynamo.records_of(compiled)
+    records = dynamo.records_of(modules.compiled_with(compiled))
     if not compiled or records is None:
         return ""
     if not records:
         return never_reached([name_of(compiled[0])])
-    if reached := _why_no_more_programs(function, records):
+    if reached := _why_no_more_programs(compiled, records):
         return reached
     if failure := dynamo.failure(records):
         text = _("Python runs this code, because {reason}.")
@@ -152,9 +152,9 @@ def why_not_compiled(function: Function) -> str:
     return ""
 
 
-def _why_no_more_programs(function: Function, records: Sequence[Any]) -> str:
-    """Which code of `function` TorchDynamo compiles no more, and why it was compiled last."""
-    for code, limit in dynamo.limits(function):
+def _why_no_more_programs(compiled: Sequence[Any], records: Sequence[Any]) -> str:
+    """Which code of these TorchDynamo compiles no more, and why it was compiled last."""
+    for code, limit in dynamo.limits(compiled):
         text = _(
             "The limit of {limit} compilations of this code is reached ({setting}): {place}. The "
             "last one had this reason: {reason}."
