@@ -11,20 +11,9 @@ import tensorflow as tf
 from d2lhybrid.backends.attributes import kept_attributes, leaving_attributes
 from d2lhybrid.backends.failures import require_runs, without_logs
 from d2lhybrid.backends.tensorflow import private
-from d2lhybrid.backends.tensorflow.modules import (
-    compiled_in,
-    eagerly,
-    is_by_xla,
-    is_compiled_itself,
-    require_numbers,
-    unchanged,
-    users_run_eagerly,
-)
-from d2lhybrid.backends.tensorflow.stages import (
-    VERSION,
-    RecordedTrace,
-    graphs_of,
-)
+from d2lhybrid.backends.tensorflow.compiler import CalledTrace, traces_called
+from d2lhybrid.backends.tensorflow.modules import compiled_in, eagerly, unchanged
+from d2lhybrid.backends.tensorflow.stages import VERSION, RecordedTrace, graphs_of
 from d2lhybrid.core.arguments import Args, Kwargs
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.user_code import last_user_frame
@@ -50,16 +39,17 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     """
     label, compiled = name(model), compiled_in(model)
     functions = [one for one in compiled if not _is_trace(one)]
+    traces = len(compiled) - len(functions)  # each compiled once
     compilations = sum(function.experimental_get_tracing_count() for function in functions)
-    report = Explanation(VERSION, label, compilations + len(compiled) - len(functions), 0)
-    if functions and users_run_eagerly():
+    report = Explanation(VERSION, label, traces + compilations, graph_count=0)
+    if functions and tf.config.functions_run_eagerly():
         because = nothing_compiled(_("tf.config.run_functions_eagerly(True) was called"))
         return replace(report, notes=(because,))
     missing = MissingNames()
     try:
         with unchanged(model, args, kwargs), kept_attributes(model), without_logs():
             called = _called(model, args, kwargs, compiled, missing) if compiled else []
-            is_in_python = bool(called) and not is_compiled_itself(model)
+            is_in_python = bool(called) and not _is_compiled_itself(model)
             if not called:
                 whole = tf.function(leaving_attributes(model, model))
                 called = _called(whole, args, kwargs, compiled, missing)
@@ -76,7 +66,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     return replace(
         report,
         graph_count=len(called),
-        fallbacks=tuple(found for one in called for found in calls_into_python(one.trace)),
+        fallbacks=tuple(found for one in called for found in calls_into_python(one.called.trace)),
         notes=notes,
         recording=Recording(partial(graphs_of, called, incomplete)),
     )
@@ -84,6 +74,12 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
 
 def _is_trace(compiled: Any) -> bool:
     return isinstance(compiled, tf.types.experimental.ConcreteFunction)
+
+
+def _is_compiled_itself(model: Any) -> bool:
+    """Is each call of it a call of something compiled, with the same arguments?"""
+    compiled = tf.types.experimental.Callable
+    return isinstance(model, compiled) or isinstance(model.__call__, compiled)
 
 
 def name(model: Any) -> str:
@@ -98,24 +94,18 @@ def _called(
     function: Any, args: Args, kwargs: Kwargs, compiled: Sequence[Any], missing: MissingNames
 ) -> list[RecordedTrace]:
     """The traces that a call calls, in its order; `compiled` is what the user has compiled."""
-    called: list[RecordedTrace] = []
     with private.apart(), ExitStack() as stack:
         collection = private.graph_collection()
         rewritten = missing.ask(lambda: stack.enter_context(collection), [])
-
-        def note(trace: Any, tensors: list[Any]) -> None:
-            compiler_ir = None
-            if is_by_xla(trace):
-                require_numbers(trace.inputs)
-                compiler_ir = private.compiler_ir(trace, tensors)
-            is_users = any(trace is one for one in compiled)
-            made = [] if is_users else rewritten
-            variables = tuple(trace.variables)
-            called.append(RecordedTrace(name(trace), trace, compiler_ir, made, variables))
-
-        stack.enter_context(private.noted_traces_called(note))
+        called = stack.enter_context(traces_called())
         function(*args, **kwargs)
-    return called
+
+    def recorded(one: CalledTrace) -> RecordedTrace:
+        may_have_run = any(one.trace is trace for trace in compiled)
+        graphs = () if may_have_run else rewritten
+        return RecordedTrace(name(one.trace), one, graphs, private.is_by_xla(one.trace))
+
+    return list(map(recorded, called))
 
 
 def calls_into_python(concrete: Any) -> Iterator[Finding]:

@@ -1,7 +1,6 @@
 """Models of TensorFlow: how they are run, and what that changes."""
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
 from typing import Any
 
 import tensorflow as tf
@@ -13,7 +12,7 @@ from d2lhybrid.backends.tensorflow.modules import (
     SEEDS,
     VARIABLES,
     inference,
-    put_back,
+    restorers,
     trained_layers,
     unchanged,
 )
@@ -32,9 +31,7 @@ def snapshot(parts: Sequence[Any]) -> Iterable[Callable[[], Any]]:
     The state of ``tf.random`` is left out: setting its seed back doesn't reset the kernels that
     have drawn numbers with it.
     """
-    after = ExitStack()
-    after.enter_context(put_back(part for part in parts if isinstance(part, VARIABLES)))
-    return [after.close]
+    return restorers(part for part in parts if isinstance(part, VARIABLES))
 
 
 def infer(model: Function, args: Args, kwargs: Kwargs) -> Any:

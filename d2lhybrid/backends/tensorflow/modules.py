@@ -4,8 +4,9 @@ A model is a layer or model of Keras, a ``tf.Module``, a ``tf.function``, or any
 tensors.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import tensorflow as tf
@@ -63,23 +64,6 @@ def _parts_of(thing: Any) -> Iterable[Any] | None:
     return None
 
 
-def is_compiled(model: Any) -> bool:
-    """Is it compiled, or something that a call of it calls, as far as code names it?"""
-    return bool(compiled_in(model))
-
-
-def is_compiled_itself(model: Any) -> bool:
-    """Is each call of it a call of something compiled, with the same arguments?"""
-    compiled = tf.types.experimental.Callable
-    return isinstance(model, compiled) or isinstance(model.__call__, compiled)
-
-
-def is_by_xla(trace: Any) -> bool:
-    """Does XLA compile this trace?"""
-    attributes = trace.function_def.attr  # which to look up by [] would change
-    return "_XlaMustCompile" in attributes and bool(attributes["_XlaMustCompile"].b)
-
-
 @contextmanager
 def eagerly() -> Iterator[None]:
     """Run every tf.function as Python code, in all threads."""
@@ -91,24 +75,14 @@ def eagerly() -> Iterator[None]:
         tf.config.run_functions_eagerly(before)
 
 
-def users_run_eagerly() -> bool:
-    """Has the user set that every tf.function runs as Python code?"""
-    return bool(tf.config.functions_run_eagerly())
-
-
-@contextmanager
-def put_back(variables: Iterable[Any]) -> Iterator[None]:
-    """Give these variables, after the block, the values that they had before it."""
-    values = []
+def restorers(variables: Iterable[Any]) -> list[Callable[[], Any]]:
+    """Functions that give these variables the values that they have now."""
+    found: list[Callable[[], Any]] = []
     for variable in variables:
         with suppress(Exception):  # it has no value yet
             # The tensor shares its memory until the variable is written to.
-            values.append((variable, tf.convert_to_tensor(variable)))
-    try:
-        yield
-    finally:
-        for variable, value in values:
-            variable.assign(value)
+            found.append(partial(variable.assign, tf.convert_to_tensor(variable)))
+    return found
 
 
 @contextmanager
@@ -122,31 +96,20 @@ def unchanged(model: Function, args: Args, kwargs: Kwargs) -> Iterator[None]:
     with without_logs(), eagerly(), suppress(Exception):
         function = tf.function(leaving_attributes(model, model))
         used = function.get_concrete_function(*args, **kwargs).variables
-    with put_back(used):
+    restore = restorers(used)
+    try:
         yield
+    finally:
+        for put_back in restore:
+            put_back()
 
 
 def trained_layers(model: Any) -> list[Any]:
     """The layers of Keras in a model that act in training: they normalize by batches, or drop."""
-    return [layer for layer in private.layers(model) if _acts_in_training(layer)]
-
-
-def dropping_layers(model: Any) -> list[Any]:
-    """Those that draw random numbers in training."""
-    return [layer for layer in private.layers(model) if _drops(layer)]
-
-
-def _acts_in_training(layer: Any) -> bool:
-    """Does it normalize by batches, or drop?"""
-    is_normalizing = isinstance(layer, tf.keras.layers.BatchNormalization)
-    return is_normalizing or (isinstance(layer, tf.keras.layers.Dropout) and layer.rate > 0)
-
-
-def _drops(layer: Any) -> bool:
-    """Does a layer of Keras draw random numbers in training?"""
-    rates = [vars(layer).get(name) for name in ("dropout", "recurrent_dropout")]  # of an LSTM, say
-    draws = any(isinstance(value, SEEDS) for value in vars(layer).values())
-    return draws and (rates == [None, None] or any(rates))
+    layers, keras = private.layers(model), tf.keras.layers
+    normalize = [one for one in layers if isinstance(one, keras.BatchNormalization)]
+    drop = [one for one in layers if isinstance(one, keras.Dropout) and one.rate > 0]
+    return [*normalize, *drop]
 
 
 def require_numbers(inputs: Iterable[Any]) -> None:

@@ -78,9 +78,14 @@ def trace_callbacks() -> list[Callable[[Any], object]] | None:
         return None
 
 
-def compiler_ir(concrete: Any, inputs: list[Any]) -> Callable[..., str]:
+def is_by_xla(trace: Any) -> bool:
+    """Does XLA compile this trace?"""
+    attributes = trace.function_def.attr  # which to look up by [] would change
+    return "_XlaMustCompile" in attributes and bool(attributes["_XlaMustCompile"].b)
+
+
+def compiler_ir(concrete: Any, specs: list[Any]) -> Callable[..., str]:
     """What gives the HLO of a trace that XLA compiles, for inputs of these types."""
-    specs = [tf.TensorSpec(tensor.shape, tensor.dtype) for tensor in inputs]
     module: Any = import_module(f"{_FUNCTIONS}.compiler_ir")
     ir: Callable[..., str] = module.from_concrete_function(concrete, specs)
     return ir

@@ -9,6 +9,8 @@ from typing import Any
 import tensorflow as tf
 
 from d2lhybrid.backends.failures import without_logs
+from d2lhybrid.backends.tensorflow import private
+from d2lhybrid.backends.tensorflow.compiler import CalledTrace
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.graphs import hlo
 from d2lhybrid.graphs.fates import decide_fates
@@ -48,35 +50,33 @@ CONTROL_FLOW |= {
 
 @dataclass(frozen=True)
 class RecordedTrace:
-    """A trace that a call has called.
-
-    ``compiler_ir``: what gives its HLO if XLA compiles it. ``rewritten``: the graphs that Grappler
-    made in this call; empty for a trace that may have run before, which Grappler rewrites once.
-    ``variables``: those of the trace, which have to live until its graph is made.
-    """
+    """A trace that a call has called, and what is known of what a compiler made of it."""
 
     name: str
-    trace: Any
-    compiler_ir: Callable[..., str] | None
-    rewritten: Sequence[Any]
-    variables: tuple[Any, ...] = ()
+    called: CalledTrace
+    # The graphs that Grappler made in this call. It rewrites a trace once: empty for one that may
+    # have run before.
+    rewritten: Sequence[Any] = ()
+    by_xla: bool = False  # does XLA compile it, and may it do so once more to show what it makes?
 
 
 def graphs_of(recorded: Sequence[RecordedTrace], notes: tuple[str, ...] = ()) -> tuple[Graph, ...]:
     """The graph of each trace that was called; one that was called several times is read once."""
-    by_trace = {id(one.trace): one for one in recorded}
+    by_trace = {id(one.called.trace): one for one in recorded}
     with without_logs():
         graphs = {key: _graph_of(one, notes) for key, one in by_trace.items()}
-    return tuple(graphs[id(one.trace)] for one in recorded)
+    return tuple(graphs[id(one.called.trace)] for one in recorded)
 
 
 def _graph_of(recorded: RecordedTrace, notes: tuple[str, ...]) -> Graph:
     """The graph of a trace: by XLA, if it compiles the trace, or by Grappler."""
-    by_xla = recorded.compiler_ir is not None
-    if recorded.compiler_ir is not None:
-        stages = _stages_by_xla(recorded.trace, recorded.compiler_ir)
+    trace, by_xla = recorded.called.trace, recorded.by_xla
+    traced = _traced_stage(trace)
+    if by_xla:
+        stages = _stages_by_xla(traced, private.compiler_ir(trace, recorded.called.specs))
     else:
-        stages = _stages_by_grappler(recorded.trace, recorded.rewritten)
+        left = [_rewritten(traced, recorded.rewritten)] if recorded.rewritten else []
+        stages = decide_fates([traced, *left], _LAYOUT_OPS)
     return Graph(
         VERSION,
         recorded.name,
@@ -88,19 +88,8 @@ def _graph_of(recorded: RecordedTrace, notes: tuple[str, ...]) -> Graph:
     )
 
 
-def _stages_by_grappler(concrete: Any, rewritten: Sequence[Any]) -> tuple[Stage, ...]:
-    """The stages of a trace; `rewritten` are the graphs that Grappler made when the trace ran.
-
-    Without any, there is the first stage alone.
-    """
-    traced = _traced_stage(concrete)
-    left = [_rewritten(traced, rewritten)] if rewritten else []
-    return decide_fates([traced, *left], _LAYOUT_OPS)
-
-
-def _stages_by_xla(concrete: Any, compiler_ir: Callable[..., str]) -> tuple[Stage, ...]:
+def _stages_by_xla(traced: Stage, compiler_ir: Callable[..., str]) -> tuple[Stage, ...]:
     """The stages of a trace that XLA compiles; `compiler_ir` gives its HLO."""
-    traced = _traced_stage(concrete)
     names = {node.name for node in traced.operations}
     layout = {node.name for node in traced.operations if node.operation in _LAYOUT_OPS}
     lowered_ops = hlo.lowered_ops(compiler_ir(stage="hlo"), names, layout)

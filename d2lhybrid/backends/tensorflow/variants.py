@@ -86,7 +86,9 @@ def variants(
     if include_expert:
         by_name |= _predict(net, args, kwargs)
         net(*args, **kwargs)  # Keras creates the weights of unbuilt layers now
-        by_name["eager functions"] = _eager_functions(net)
+        layers = dense_layers(net)
+        plain = functions(layers, _LINEAR, _ACTIVATIONS, tf.constant, {"raw": tf.raw_ops})
+        by_name["eager functions"] = replace(plain, code=f"raw = tf.raw_ops\n{plain.code}")
     return by_name
 
 
@@ -121,13 +123,6 @@ def _predict(net: Any, args: Args, kwargs: Kwargs) -> VariantsByName:
         return WithCompilerNote(partial(twin.predict, verbose=0), lambda: _PREDICT_NOTE)
 
     return {"predict": Variant(DeferredBuild(build), "y = net.predict(x, verbose=0)")}
-
-
-def _eager_functions(net: Any) -> Variant:
-    """A chain of dense layers as a function of raw operations, without modules."""
-    layers = dense_layers(net)
-    plain = functions(layers, _LINEAR, _ACTIVATIONS, tf.constant, {"raw": tf.raw_ops})
-    return replace(plain, code=f"raw = tf.raw_ops\n{plain.code}")
 
 
 def dense_layers(net: Any) -> list[Layer] | None:

@@ -5,16 +5,14 @@ program for each shape. TensorFlow calls us with each trace that it makes, and w
 method by which it calls one. The programs of XLA can't be seen from Python.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from math import inf
 from operator import neg
 from textwrap import shorten
 from time import perf_counter
-from traceback import walk_stack
 from typing import Any
 
 import tensorflow as tf
@@ -22,23 +20,17 @@ import tensorflow as tf
 from d2lhybrid.backends.defaults import why as defaults
 from d2lhybrid.backends.failures import without_logs
 from d2lhybrid.backends.overhead import quickest
-from d2lhybrid.backends.tensorflow import compiler, explain, modules, private
-from d2lhybrid.backends.tensorflow.modules import (
-    compiled_in,
-    is_by_xla,
-    users_run_eagerly,
-)
+from d2lhybrid.backends.tensorflow import compiler, explain, private
+from d2lhybrid.backends.tensorflow.compiler import CalledTrace, traces_called
+from d2lhybrid.backends.tensorflow.modules import compiled_in
 from d2lhybrid.backends.tensorflow.stages import CONTROL_FLOW, VERSION, RecordedTrace, graphs_of
 from d2lhybrid.core.arguments import Function
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.user_code import last_user_frame
 from d2lhybrid.graphs.explanation import Explanation, Finding, Recording, never_reached
 from d2lhybrid.graphs.facts import WatchedCall
 from d2lhybrid.graphs.fates import DROPPED, FOLDED, FREE
-from d2lhybrid.graphs.graph import Graph
 
 hint = defaults.hint
-is_compiled = modules.is_compiled
 # To read what XLA makes of a trace takes one more compilation, which nothing interrupts.
 _LONGEST_XLA_SECONDS = 0.3  # of a first call, tracing included
 _LONGEST_TYPE = 80  # letters of an argument's type or value
@@ -47,77 +39,11 @@ _ONLY_IN_GRAPHS = CONTROL_FLOW | {"Identity", "IdentityN", "NoOp", "ReadVariable
 _ONLY_IN_GRAPHS |= {"Shape", "ShapeN", "Size", "BroadcastGradientArgs"}
 
 
-@dataclass(frozen=True)
-class _CalledTrace:
-    """A trace that was called: is it new, which shapes had its tensors, which line calls it?"""
-
-    trace: Any
-    is_new: bool
-    shapes: list[str]
-    place: tuple[str, int]
-
-
-@contextmanager
-def _traces_called() -> Iterator[list[_CalledTrace]]:
-    """The traces that this thread calls in the block; new are those that are made in it."""
-    called, made_before = [], compiler.programs_compiled() or 0
-
-    def note(trace: Any, tensors: list[Any]) -> None:
-        """The tensors aren't kept, because they would fill the memory."""
-        is_new = compiler.number_of(trace) > made_before
-        shapes = [f"{tensor.dtype.name} {tensor.shape}" for tensor in tensors]
-        stack = [(frame.f_code.co_filename, line) for frame, line in walk_stack(None)]
-        called.append(_CalledTrace(trace, is_new, shapes, last_user_frame(reversed(stack))))
-
-    with private.noted_traces_called(note):
-        yield called
+def is_compiled(function: Function) -> bool:
+    return bool(compiled_in(function))
 
 
 # What a first call compiles
-
-
-@dataclass
-class _FirstCall:
-    """The traces that a call calls, in order, and what Grappler makes meanwhile."""
-
-    called: list[_CalledTrace] = field(default_factory=list)
-    rewritten: list[Any] = field(default_factory=list)
-    seconds: float = 0.0
-    makes_dataset: bool = False  # as Keras's ``predict`` does, in Python
-
-    def explanation(self) -> Explanation | None:
-        is_new = {call.trace: call.is_new for call in self.called}
-        if not any(is_new.values()):
-            return None
-        return Explanation(
-            VERSION,
-            explain.name(self.called[0].trace),
-            sum(is_new.values()),
-            graph_count=len(is_new),
-            fallbacks=(
-                *chain.from_iterable(map(explain.calls_into_python, is_new)),
-                *([Finding("tf.data")] if self.makes_dataset else []),
-            ),
-            recording=Recording(partial(self._graphs, is_new), inf if self._is_too_long() else 0.0),
-        )
-
-    def _is_too_long(self) -> bool:
-        """Would it take too long to let XLA compile once more what this call has called?"""
-        by_xla = any(is_by_xla(call.trace) for call in self.called)
-        return by_xla and self.seconds > _LONGEST_XLA_SECONDS
-
-    def _graphs(self, traces: Mapping[Any, bool]) -> tuple[Graph, ...]:
-        return graphs_of([self._recorded(trace, is_new) for trace, is_new in traces.items()])
-
-    def _recorded(self, trace: Any, is_new: bool) -> RecordedTrace:
-        by_xla, compiler_ir = is_by_xla(trace), None
-        is_static = all(tensor.shape.is_fully_defined() for tensor in trace.inputs)
-        if by_xla and is_static and not self._is_too_long():
-            inputs = trace.inputs[: len(trace.inputs) - len(trace.captured_inputs)]
-            compiler_ir = private.compiler_ir(trace, inputs)
-        # Grappler rewrites a trace at its first run, which was before if the trace isn't new.
-        rewritten = self.rewritten if is_new and not by_xla else []
-        return RecordedTrace(explain.name(trace), trace, compiler_ir, rewritten)
 
 
 @contextmanager
@@ -125,18 +51,43 @@ def first_call() -> Iterator[Callable[[], Explanation | None]]:
     """As ``WhyModule.first_call`` says.
 
     Grappler's graphs are those that this call makes, which TensorFlow collects. XLA shows its
-    program only if it compiles the trace once more; we don't ask if a shape is open.
+    program only if it compiles the trace once more.
     """
-    call = _FirstCall()
+    found: list[Explanation] = []
+    rewritten: list[Any] = []
     with ExitStack() as stack:
         if private.is_started():  # else collecting would start it, outside the time of the call
             with suppress(AttributeError, ImportError):
-                call.rewritten = stack.enter_context(private.graph_collection())
-        call.called = stack.enter_context(_traces_called())
+                rewritten = stack.enter_context(private.graph_collection())
+        called = stack.enter_context(traces_called())
         start, data_before = perf_counter(), compiler.data_traces_made()
-        yield call.explanation
-        call.seconds = perf_counter() - start
-        call.makes_dataset = compiler.data_traces_made() > data_before
+        yield lambda: found[0] if found else None
+        seconds = perf_counter() - start
+    if not any(call.is_new for call in called):
+        return
+    by_trace = {call.trace: call for call in called}
+    into_python = [*chain.from_iterable(map(explain.calls_into_python, by_trace))]
+    if compiler.data_traces_made() > data_before:  # as Keras's ``predict`` makes, in Python
+        into_python.append(Finding("tf.data"))
+    is_too_long = seconds > _LONGEST_XLA_SECONDS and any(map(private.is_by_xla, by_trace))
+    recorded = [_recorded(call, rewritten, is_too_long) for call in by_trace.values()]
+    found.append(
+        Explanation(
+            VERSION,
+            recorded[0].name,
+            sum(call.is_new for call in by_trace.values()),
+            graph_count=len(by_trace),
+            fallbacks=tuple(into_python),
+            recording=Recording(partial(graphs_of, recorded), inf if is_too_long else 0.0),
+        )
+    )
+
+
+def _recorded(call: CalledTrace, rewritten: list[Any], is_too_long: bool) -> RecordedTrace:
+    by_xla = private.is_by_xla(call.trace)
+    # Grappler rewrites a trace at its first run, which was before if the trace isn't new.
+    graphs = rewritten if call.is_new and not by_xla else []
+    return RecordedTrace(explain.name(call.trace), call, graphs, by_xla and not is_too_long)
 
 
 def eager_operation() -> Callable[[], Any]:
@@ -164,24 +115,24 @@ def eager_operations(explanation: Explanation) -> int | None:
 def watched_call(run: Function) -> WatchedCall:
     """A second call that compiles has a trace that is new, or XLA compiles one for a new shape."""
     with without_logs():
-        with _traces_called() as before:
+        with traces_called() as before:
             run()
-        with _traces_called() as now:
+        with traces_called() as now:
             run()
     return WatchedCall(len(now), _why_again(now, before))
 
 
-def _why_again(now: list[_CalledTrace], before: list[_CalledTrace]) -> Finding | None:
+def _why_again(now: list[CalledTrace], before: list[CalledTrace]) -> Finding | None:
     for call in now:
         if call.is_new:
             return Finding(_why_traced(call, before), *call.place)
     for call in now:
-        if is_by_xla(call.trace) and (said := _why_compiled(call, before)):
+        if private.is_by_xla(call.trace) and (said := _why_compiled(call, before)):
             return Finding(said, *call.place)
     return None
 
 
-def _why_traced(new: _CalledTrace, before: list[_CalledTrace]) -> str:
+def _why_traced(new: CalledTrace, before: list[CalledTrace]) -> str:
     """How a trace differs from the nearest that the call before called at the same place."""
     name = explain.name(new.trace)
     at_place = (call.trace for call in before if call.place == new.place)
@@ -210,20 +161,21 @@ def _differing(trace: Any, other: Any) -> list[tuple[str, Any, Any]]:
     return [(name, kind, before) for name, kind, before in pairs if kind != before]
 
 
-def _why_compiled(call: _CalledTrace, before: list[_CalledTrace]) -> str:
+def _why_compiled(call: CalledTrace, before: list[CalledTrace]) -> str:
     """Which shape is new to a trace that the call before called, too; empty if none is."""
-    earlier = [other.shapes for other in before if other.trace is call.trace]
-    if not earlier or call.shapes in earlier:
+    earlier = [other.specs for other in before if other.trace is call.trace]
+    if not earlier or call.specs in earlier:
         return ""
-    pairs = zip(call.trace.inputs, call.shapes, earlier[-1], strict=False)
-    name, now, old = next((tensor.op.name, now, old) for tensor, now, old in pairs if now != old)
+    triples = zip(call.trace.inputs, call.specs, earlier[-1], strict=False)
+    name, *specs = next((tensor.op.name, now, old) for tensor, now, old in triples if now != old)
+    now, old = (f"{spec.dtype.name} {spec.shape}" for spec in specs)
     text = _("XLA compiles for each shape: {name} is now {now}, before {before}")
     return text.format(name=name, now=now, before=old)
 
 
 def why_not_compiled(function: Any) -> str:
     """A sentence; empty if nothing in the function is compiled, as far as one can see."""
-    if users_run_eagerly():
+    if tf.config.functions_run_eagerly():
         text = _("After {setting}, each tf.function runs as Python code.")
         return text.format(setting="tf.config.run_functions_eagerly(True)")
     if compiled := compiled_in(function):
@@ -260,7 +212,7 @@ def seconds_before(run: Function) -> float | None:
             return None
         _when, trace, tensors = called[0]
         until, inside = quickest(lambda: seconds_of(run))
-        compiled = tf.function(_add_one_to_first, jit_compile=is_by_xla(trace) or None)
+        compiled = tf.function(_add_one_to_first, jit_compile=private.is_by_xla(trace) or None)
         smallest = partial(compiled, *tensors)
         smallest()  # which compiles it
         _until, entering = quickest(lambda: seconds_of(smallest))
