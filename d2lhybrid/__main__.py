@@ -18,11 +18,10 @@ from d2lhybrid.core.errors import D2LHybridError
 from d2lhybrid.core.i18n import LANGUAGES, gettext as _, noop as N_, set_language
 from d2lhybrid.core.output import onto_stderr
 from d2lhybrid.core.wording import EXAMPLE_CODE, in_shell
-from d2lhybrid.verbs.callables import SourceFile
+from d2lhybrid.verbs.callables import EXAMPLE, SourceFile
 from d2lhybrid.verbs.compare import compare
 from d2lhybrid.verbs.doctor import doctor
 from d2lhybrid.verbs.explaining import explain
-from d2lhybrid.verbs.source_file import EXAMPLE
 
 COMMANDS = {
     "compare": N_("time the ways to run a model, or the functions in a file, side by side"),

@@ -3,7 +3,7 @@
 ``compare`` checks its ``options``, finds the ``variants`` of a model, and runs an experiment on
 them; ``sweep`` makes a comparison for each size, ``measure`` times one callable, and ``training``
 has the ways to train. ``ways`` is what ``variants`` and ``training`` return, and ``callables`` what
-is compared of whatever is given; ``source_file`` reads it where a file is named, as in a shell.
+is compared of whatever is given, such as a file that a shell names.
 ``explaining`` has ``explain`` and ``graph``, and ``doctor`` what works here. Saving and loading
 are in ``artifacts``.
 """

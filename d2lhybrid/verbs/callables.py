@@ -1,41 +1,26 @@
-"""The callables that ``compare`` compares, by label, of whatever it was given."""
+"""The callables that ``compare`` compares, by label, of whatever it was given, such as a file."""
 
-from collections.abc import Callable, Mapping
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from traceback import extract_tb
+from types import ModuleType
 from typing import Any
 
 from d2lhybrid.backends.variant import variant_of
 from d2lhybrid.core.arguments import Args, Call
-from d2lhybrid.core.errors import ArgumentError
+from d2lhybrid.core.errors import ArgumentError, brief
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.wording import described
+from d2lhybrid.core.wording import EXAMPLE_CODE, described, kind_of, write_nearest
 from d2lhybrid.experiments.experiment import Callables
 from d2lhybrid.verbs.variants import variants
 from d2lhybrid.verbs.ways import Variants
 
-
-@dataclass(frozen=True)
-class SourceFile:
-    """What a file has to compare. A fresh process makes it for itself, because it gets only this.
-
-    `file` is ``FILE.py:example``, whose ``example()`` returns what ``call_of`` takes, or a file
-    whose `functions` are compared.
-    """
-
-    file: str
-    functions: tuple[str, ...] = ()
-
-    def compared(self) -> Mapping[str, Callable[..., Any]] | Call:
-        """The functions by their names, or what the example returns."""
-        from d2lhybrid.verbs.source_file import functions_in, nothing_to_compare, returned_in
-
-        if self.functions:
-            return functions_in(self.file, self.functions)
-        returned = returned_in(self.file)
-        called = call_of(returned)
-        if called is None:
-            raise nothing_to_compare(self.file, returned)
-        return called
+EXAMPLE = "FILE.py:example"
 
 
 def call_of(returned: Any) -> Call | None:
@@ -61,23 +46,106 @@ def callables_of(what: Any, args: Args = ()) -> Callables:
         Otherwise what ``variants`` raises.
     """
     called = Call.of(what.compared() if isinstance(what, SourceFile) else what, args)
-    functions = called.function
+    functions, has_arguments = called.function, called.args or called.kwargs
     if not isinstance(functions, Mapping):
-        functions = variants(called)
-    elif not isinstance(functions, Variants) or called.args or called.kwargs:
-        # Arguments beside variants take the place of those that they hold, because the notebooks
-        # still write ``compare(variants(net, x), x)``. This goes when they do.
-        _require_no_batch(functions, called)
-        return functions, called.args, called.kwargs
-    return functions, functions.args, functions.kwargs
-
-
-def _require_no_batch(functions: Mapping[str, Any], called: Call) -> None:
-    """Raise ArgumentError if steps of training, which hold their batch, are to get arguments."""
-    of_training = [way for way in map(variant_of, functions.values()) if way and way.is_step]
-    if of_training and (called.args or called.kwargs):
+        functions, has_arguments = variants(called), ()
+    if isinstance(functions, Variants) and not has_arguments:
+        return functions, functions.args, functions.kwargs
+    # Arguments beside variants take the place of those that they hold, because the notebooks still
+    # write ``compare(variants(net, x), x)``. This goes when they do.
+    if has_arguments and any(way and way.is_step for way in map(variant_of, functions.values())):
         text = _(
             "Expected steps alone, because they hold their batch: {example}. Received: {more}."
         )
         received = described(called.args, called.kwargs)
         raise ArgumentError(text.format(example="compare(training(...))", more=received))
+    return functions, called.args, called.kwargs
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """What a file has to compare. A fresh process makes it for itself, because it gets only this.
+
+    `file` is ``FILE.py:example``, whose ``example()`` returns what ``call_of`` takes, or a file
+    whose `functions` are compared. It is run once and imports from its own folder.
+    """
+
+    file: str
+    functions: tuple[str, ...] = ()
+
+    def compared(self) -> Mapping[str, Callable[..., Any]] | Call:
+        """The functions by their names, or what the example returns.
+
+        Raises:
+            ArgumentError: there is no such file or function, it does not run, or returns something
+                else.
+        """
+        if self.functions:
+            module = _imported(self.file)
+            return {name: _function(module, name, self.file) for name in self.functions}
+        path, _colon, name = self.file.rpartition(":")
+        if not path:
+            text = _(
+                "Expected a function that returns a model and its input, as {example}. Received: "
+                "{file!r}."
+            )
+            raise ArgumentError(text.format(example=f"{self.file}:example", file=self.file))
+        example = _function(_imported(path), name, path)
+        with _running(self.file, path):
+            returned = example()
+        called = call_of(returned)
+        if called is None:
+            text = _(
+                "Expected {example} to return what to compare. Received: {received}. Write this:"
+            )
+            message = text.format(example=self.file, received=kind_of(returned))
+            raise ArgumentError(f"{message}\n\n{EXAMPLE_CODE}")
+        return called
+
+
+def _imported(file: str) -> ModuleType:
+    """The module that a file is; it imports from its own folder, as if Python had been given it.
+
+    It is among the modules, because TorchDynamo looks there for what a function names.
+    """
+    if not os.path.isfile(file):
+        text = _("Expected a Python file. Received: {file!r}, but there is no such file.")
+        raise ArgumentError(text.format(file=file))
+    path = Path(file).resolve()
+    if str(path.parent) not in sys.path:
+        sys.path.insert(0, str(path.parent))
+    # No library has such a name, so the file stands in the place of none.
+    module = ModuleType(re.sub(r"\W", "_", f"file {path.stem}"))
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module
+    with _running(path.name, file):
+        exec(compile(path.read_bytes(), path, "exec"), vars(module))
+    return module
+
+
+@contextmanager
+def _running(what: str, path: str) -> Iterator[None]:
+    """Let what a file raises, or a function in it, be an ArgumentError with the file's last line.
+
+    A shell shows no more of it.
+    """
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        reason, file = brief(error).rstrip("."), Path(path).resolve()
+        trace = extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in trace if frame.filename == str(file)]
+        if lines:  # a SyntaxError says itself where it is
+            place = _("{file}, line {line}").format(file=file.name, line=lines[-1])
+            reason = f"{reason} ({place})"
+        text = _("Expected {file} to run. Received: {error}.")
+        raise ArgumentError(text.format(file=what, error=reason)) from error
+
+
+def _function(module: ModuleType, name: str, file: str) -> Callable[..., Any]:
+    function: Callable[..., Any] | None = getattr(module, name, None)
+    if callable(function):
+        return function
+    text = _("Expected a function {name!r} in {file}. Received: none.")
+    known = [other for other, value in vars(module).items() if callable(value)]
+    raise ArgumentError(text.format(name=name, file=file) + write_nearest(name, known))
