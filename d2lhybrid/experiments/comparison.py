@@ -246,7 +246,7 @@ class Comparison(Result, Measurements):
 
     def summary(self) -> dict[str, Any]:
         """What the table shows, as plain data (docs/results-schema.md)."""
-        from d2lhybrid.showing.summary import summary
+        from d2lhybrid.showing.rows import summary
 
         return summary(self.rows)
 

@@ -159,41 +159,22 @@ def _about_runtime(row: Row, rows: Rows) -> str:
 
 
 def _measure_longer(undecided: list[Row], rows: Rows) -> str:
-    few_processes = 0 < rows.processes < FEWEST
-    if few_processes or any(row.latency.differs_between_processes for row in undecided):
-        text = ngettext(
-            "Stay with {baseline} for now: it is undecided whether {others} is faster. Use more "
-            "processes: times differ more between processes than within one.",
-            "Stay with {baseline} for now: it is undecided whether one of {others} is faster. Use "
-            "more processes: times differ more between processes than within one.",
-            len(undecided),
-        )
-        if few_processes:
-            text = ngettext(
-                "Stay with {baseline} for now: it is undecided whether {others} is faster. Use "
-                "at least {fewest} processes.",
-                "Stay with {baseline} for now: it is undecided whether one of {others} is faster. "
-                "Use at least {fewest} processes.",
-                len(undecided),
-            )
+    text = ngettext(
+        "Stay with {baseline} for now: it is undecided whether {others} is faster.",
+        "Stay with {baseline} for now: it is undecided whether one of {others} is faster.",
+        len(undecided),
+    )
+    if 0 < rows.processes < FEWEST:
+        more = _("Use at least {fewest} processes.")
+    elif any(row.latency.differs_between_processes for row in undecided):
+        more = _("Use more processes: times differ more between processes than within one.")
     elif rows.measurements.stopped == "most":
-        text = ngettext(
-            "Stay with {baseline} for now: it is undecided whether {others} is faster.",
-            "Stay with {baseline} for now: it is undecided whether one of {others} is faster.",
-            len(undecided),
-        )
+        more = ""
     else:
-        text = ngettext(
-            "Stay with {baseline} for now: it is undecided whether {others} is faster. A higher "
-            "{time_limit} may decide it.",
-            "Stay with {baseline} for now: it is undecided whether one of {others} is faster. A "
-            "higher {time_limit} may decide it.",
-            len(undecided),
-        )
-    others = names(row.label for row in undecided)
-    return text.format(
+        more = _("A higher {time_limit} may decide it.")
+    return sentences(text, more).format(
         baseline=rows.baseline.label,
-        others=others,
+        others=names(row.label for row in undecided),
         fewest=FEWEST,
         time_limit=option("time_limit"),
     )

@@ -10,8 +10,7 @@ from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.provenance import stamp
 from d2lhybrid.measuring.row import Rows
 from d2lhybrid.showing.advice import advice
-from d2lhybrid.showing.cautions import cautions
-from d2lhybrid.showing.remarks import remarks
+from d2lhybrid.showing.remarks import cautions, remarks
 from d2lhybrid.showing.tables import comparison_table, sweep_table
 from d2lhybrid.showing.verdicts import not_run, signs
 

@@ -8,8 +8,8 @@ from d2lhybrid.core.table import seconds
 from d2lhybrid.measuring.provenance import stamp
 from d2lhybrid.measuring.row import Row, Rows, Times
 from d2lhybrid.showing import plot
-from d2lhybrid.showing.cautions import uncertain
 from d2lhybrid.showing.plot import GREY, Notes
+from d2lhybrid.showing.remarks import uncertain
 from d2lhybrid.showing.tables import metric_title, metrics_of, names_of
 from d2lhybrid.showing.verdicts import VERDICTS
 

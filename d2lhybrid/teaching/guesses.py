@@ -11,7 +11,7 @@ from d2lhybrid.core.i18n import count, gettext as _, names, number, sentences
 from d2lhybrid.core.table import Column, Table
 from d2lhybrid.core.wording import kind_of, write_nearest
 from d2lhybrid.experiments.comparison import Comparison
-from d2lhybrid.showing.cautions import uncertain
+from d2lhybrid.showing.remarks import uncertain
 from d2lhybrid.teaching.bars import Group, picture, picture_in_words
 from d2lhybrid.teaching.sentences import Revealed
 

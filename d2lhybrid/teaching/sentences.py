@@ -9,9 +9,9 @@ from d2lhybrid.core.i18n import general, gettext as _, number, sentences
 from d2lhybrid.core.table import NEVER, percent, seconds
 from d2lhybrid.experiments.comparison import MIME
 from d2lhybrid.measuring.row import Row, Rows
-from d2lhybrid.showing.cautions import warnings
 from d2lhybrid.showing.page import Page, comparison_page, folded, lines
-from d2lhybrid.showing.summary import summary
+from d2lhybrid.showing.remarks import warnings
+from d2lhybrid.showing.rows import summary
 from d2lhybrid.showing.verdicts import not_run
 from d2lhybrid.teaching.bars import fastest
 from d2lhybrid.why.rules import reasons as reasons_of

@@ -13,8 +13,8 @@ from d2lhybrid.experiments.join import join
 from d2lhybrid.measuring.measurement import Samples
 from d2lhybrid.showing import pictures
 from d2lhybrid.showing.advice import advice
-from d2lhybrid.showing.cautions import warnings
 from d2lhybrid.showing.page import comparison_page
+from d2lhybrid.showing.remarks import warnings
 
 SECONDS = st.floats(1e-5, 1.0)
 RECORDED = sorted((ROOT / "recorded" / "cpu").glob("*.json"))
