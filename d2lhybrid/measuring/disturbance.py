@@ -36,6 +36,7 @@ WATCHED = 0.3  # seconds over which it is asked how many cores other programs ho
 QUICK = 1.0  # a lower time limit asks for a quick try, which is no time to start a process in
 THREADS = Path("/proc/self/task")
 PROCESSORS = Path("/proc/stat")
+IS_COUNTED = Path("/proc/self/schedstat").exists()
 
 Waited = dict[str, int]  # nanoseconds by thread
 
@@ -48,48 +49,25 @@ class Usage(NamedTuple):
 
 
 class Counts:
-    """What a system counts of threads that wait, and of other programs; here it counts nothing."""
+    """What Linux counts of threads that wait, and of other programs. Elsewhere nothing is counted.
 
-    def follow_threads(self) -> None:
-        """Find the threads that there are now."""
-
-    def waited(self) -> Waited:
-        """How long each thread has waited so far."""
-        return {}
-
-    def usage(self) -> Usage:
-        """What the processors that this process may use have done so far."""
-        return Usage(0.0, 0.0)
-
-    def held_up(self, before: Waited, after: Waited, seconds: float) -> bool:
-        """Did threads wait too much in a turn of so many seconds?"""
-        waited = sum(after[thread] - before[thread] for thread in after if thread in before)
-        return waited * 1e-9 > WAITED * seconds
-
-    def is_crowded(self, usage: Usage, seconds: float) -> bool:
-        """Did other programs use so much in so many seconds that a thread had to wait for them?"""
-        return False
-
-    def close(self) -> None:
-        """Keep no file open."""
-
-
-class LinuxCounts(Counts):
-    """A file for each thread, and one for the processors, of which some may be used from here."""
+    It has a file for each thread, and one for the processors, of which some may be used from here.
+    """
 
     def __init__(self) -> None:
         self._files: dict[str, int] = {}
-        self._processors = {f"cpu{number}" for number in os.sched_getaffinity(0)}
-        self._ticks_per_second = os.sysconf("SC_CLK_TCK")
+        affinity = os.sched_getaffinity(0) if IS_COUNTED else ()
+        self._processors = {f"cpu{number}" for number in affinity}
 
     def follow_threads(self) -> None:
-        for thread in os.listdir(THREADS):
+        """Find the threads that there are now, because a framework starts them when it likes."""
+        for thread in os.listdir(THREADS) if IS_COUNTED else ():
             if thread not in self._files:
                 with suppress(OSError):  # it has ended, or no more files may be open
                     self._files[thread] = os.open(THREADS / thread / "schedstat", os.O_RDONLY)
 
     def waited(self) -> Waited:
-        """The second of the three numbers of each thread."""
+        """How long each thread has waited so far: the second of its three numbers."""
         waited = {}
         for thread, file in [*self._files.items()]:
             try:
@@ -98,8 +76,18 @@ class LinuxCounts(Counts):
                 os.close(self._files.pop(thread))
         return waited
 
+    def held_up(self, before: Waited, after: Waited, seconds: float) -> bool:
+        """Did threads wait too much in a turn of so many seconds?"""
+        waited = sum(after[thread] - before[thread] for thread in after if thread in before)
+        return waited * 1e-9 > WAITED * seconds
+
     def usage(self) -> Usage:
-        """From the ticks of each processor; this process's own part is known better."""
+        """What the processors that this process may use have done so far.
+
+        It is counted in ticks of each processor; this process's own part is known better.
+        """
+        if not IS_COUNTED:
+            return Usage(0.0, 0.0)
         busy = idle = 0
         for line in PROCESSORS.read_text(encoding="ascii").splitlines():
             name, *ticks = line.split()
@@ -107,14 +95,16 @@ class LinuxCounts(Counts):
                 user, nice, system, unused, for_disk, interrupts, soft, stolen = map(int, ticks[:8])
                 busy += user + nice + system + interrupts + soft + stolen
                 idle += unused + for_disk
-        ticks_per_second = self._ticks_per_second
+        ticks_per_second = os.sysconf("SC_CLK_TCK")
         return Usage(busy / ticks_per_second - _own_seconds(), idle / ticks_per_second)
 
     def is_crowded(self, usage: Usage, seconds: float) -> bool:
+        """Did other programs use so much in so many seconds that a thread had to wait for them?"""
         had_room = usage.idle > ROOM * len(self._processors) * seconds
         return usage.others > OTHERS * seconds and not had_room
 
     def close(self) -> None:
+        """Keep no file open."""
         while self._files:
             os.close(self._files.popitem()[1])
 
@@ -125,17 +115,12 @@ def _own_seconds() -> float:
     return process_time() + times.children_user + times.children_system
 
 
-def counts() -> Counts:
-    """Those of this system."""
-    return LinuxCounts() if Path("/proc/self/schedstat").exists() else Counts()
-
-
 def cores_others_use(seconds: float) -> float:
     """How many cores other programs keep busy, in the mean of so many seconds from now."""
-    watch = counts()
-    before, begin = watch.usage(), perf_counter()
+    counts = Counts()
+    before, begin = counts.usage(), perf_counter()
     sleep(seconds)
-    return max(0.0, watch.usage().others - before.others) / (perf_counter() - begin)
+    return max(0.0, counts.usage().others - before.others) / (perf_counter() - begin)
 
 
 def cores_held(timer: TimerFunction, time_limit: float) -> int:
@@ -158,7 +143,7 @@ class Disturbance:
     """Watches turns, and notes at each whether it was disturbed."""
 
     def __init__(self) -> None:
-        self._counts = counts()
+        self._counts = Counts()
         self._held_up: list[Turn] = []  # that are not judged yet
         self._elsewhere = 0.0  # seconds that programs of ``SelfTimed`` callables took
         self._before = self._latest = self._moment()

@@ -12,7 +12,7 @@ from processes import python
 from d2lhybrid import compare
 from d2lhybrid.backends.variant import SelfTimed
 from d2lhybrid.measuring import disturbance
-from d2lhybrid.measuring.disturbance import Counts, LinuxCounts, Usage, cores_others_use
+from d2lhybrid.measuring.disturbance import Counts, Usage, cores_others_use
 
 ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts it")
 
@@ -51,10 +51,17 @@ def told(monkeypatch):
 
     def make(*args, **kwargs):
         counts = Told(*args, **kwargs)
-        monkeypatch.setattr(disturbance, "counts", lambda: counts)
+        monkeypatch.setattr(disturbance, "Counts", lambda: counts)
         return counts
 
     return make
+
+
+@pytest.fixture
+def counts(monkeypatch):
+    """What Linux counts, although this machine is a simulated one."""
+    monkeypatch.setattr(disturbance, "IS_COUNTED", True)
+    return Counts()
 
 
 def compared(m, functions=None, **options):
@@ -136,7 +143,7 @@ def test_no_file_stays_open_and_an_interrupt_keeps_what_is_complete(told):
 
 
 def test_where_the_system_counts_nothing_no_turn_is_disturbed(monkeypatch):
-    monkeypatch.setattr(disturbance, "counts", Counts)
+    monkeypatch.setattr(disturbance, "IS_COUNTED", False)
     assert compared(Machine()).disturbed_rounds == 0
     assert cores_others_use(0.01) == 0
 
@@ -145,8 +152,7 @@ def test_where_the_system_counts_nothing_no_turn_is_disturbed(monkeypatch):
 @pytest.mark.parametrize(
     ("others", "idle", "is_crowded"), [(0.5, 0.1, True), (0.2, 0.1, False), (0.5, 0.6, False)]
 )
-def test_other_programs_are_in_the_way_where_they_leave_no_room(others, idle, is_crowded):
-    counts = LinuxCounts()
+def test_other_programs_are_in_the_way_where_they_leave_no_room(counts, others, idle, is_crowded):
     cores = len(os.sched_getaffinity(0))
     assert counts.is_crowded(Usage(others, idle * cores), 1.0) == is_crowded
 
@@ -163,12 +169,12 @@ def test_a_thread_that_wants_a_processor_that_others_keep_waits():
 
 SHARED = """
 import os, subprocess, sys, time
-from d2lhybrid.measuring.disturbance import LinuxCounts, Usage
+from d2lhybrid.measuring.disturbance import Counts, Usage
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
 try:
     time.sleep(0.3)
-    counts = LinuxCounts()
+    counts = Counts()
     counts.follow_threads()
     before, others, begin = counts.waited(), counts.usage(), time.perf_counter()
     while time.perf_counter() < begin + 1:
@@ -188,11 +194,10 @@ finally:
 
 
 @ON_LINUX
-def test_a_thread_that_ended_is_forgotten_and_files_are_closed():
+def test_a_thread_that_ended_is_forgotten_and_files_are_closed(counts):
     stop = threading.Event()
     thread = threading.Thread(target=stop.wait)
     thread.start()
-    counts = LinuxCounts()
     counts.follow_threads()
     open_files = len(os.listdir("/proc/self/fd"))
     assert str(thread.native_id) in counts.waited()
