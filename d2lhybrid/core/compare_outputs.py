@@ -14,7 +14,7 @@ its row alone.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,6 +40,7 @@ IN_TF32 = ("float32", "complex64")
 CANCELLED = 0.1  # of the tolerance, relative to the row: what may be left when terms cancel
 MASK = 1e8  # so large a number is a mask or a mistake, so it doesn't count as the largest in a row
 NUMERIC = "fciub"  # the kinds of NumPy's dtypes that are compared as numbers
+WHOLE = {"i", "u", "b"}  # those of whole numbers and booleans, which have to be equal
 
 Answer = Mapping[str, Any]
 """Leaves by path: ``HostArray`` for what holds numbers, the object itself for the rest."""
@@ -132,11 +133,7 @@ def _leaf_mismatch(path: str, leaf: Any, other: Any, tolerance: float | None, co
     """
     if not isinstance(leaf, HostArray) or not isinstance(other, HostArray):
         return "" if _equal(leaf, other) else _not_equal(path, leaf, other)
-    is_whole = other.array.dtype.kind in "biu"
-    dtypes = {leaf.dtype, other.dtype} - {PYTHON_NUMBER}
-    if not dtypes:  # both are numbers of Python's
-        dtypes = {"float64" if is_whole else coarsest}
-    if len(dtypes) > 1:
+    if len({leaf.dtype, other.dtype} - {PYTHON_NUMBER}) > 1:
         text = _("{output} has dtype {received}, should have {expected}")
         return text.format(output=path, received=leaf.dtype, expected=other.dtype)
     a, b = leaf.values(), other.values()
@@ -145,32 +142,32 @@ def _leaf_mismatch(path: str, leaf: Any, other: Any, tolerance: float | None, co
         return text.format(output=path, received=a.shape, expected=b.shape)
     if a.dtype.kind not in NUMERIC or b.dtype.kind not in NUMERIC:  # such as texts
         return "" if np.array_equal(a, b) else _not_equal(path, a.tolist(), b.tolist())
-    exactness = {_exactness(leaf), _exactness(other)} - {PYTHON_NUMBER} or dtypes
+    exactness = {_exactness(leaf), _exactness(other)} - {PYTHON_NUMBER} or {coarsest}
     if tolerance is None:
         tolerance = max(TOLERANCE.get(name, 0.0) for name in exactness)
-    excess, gap, allowed, index = _worst_element(
-        a, b, tolerance, row_fraction=1.0 if TF32 in exactness else CANCELLED
-    )
-    if excess <= 1:
-        return ""
+    worst = _worst_element(a, b, tolerance, 1.0 if TF32 in exactness else CANCELLED)
+    return _too_far_apart(path, a, b, worst) if worst.excess > 1 else ""
+
+
+def _too_far_apart(path: str, a: np.ndarray, b: np.ndarray, worst: "_Worst") -> str:
     text = _("{output} is {received}, should be {expected}: {gap} apart, {limit} allowed")
-    if {a.dtype.kind, b.dtype.kind} <= set("biu"):
+    if {a.dtype.kind, b.dtype.kind} <= WHOLE:
         text = _("{output} is {received}, should be {expected}; no difference is allowed")
-    elif not np.isfinite(gap):  # such as nan, to which no number is near
+    elif not np.isfinite(worst.gap):  # such as nan, to which no number is near
         text = _("{output} is {received}, should be {expected}")
-    received, expected = _numbers(a[index], b[index])
-    fields = {"output": _element(path, index), "received": received, "expected": expected}
-    return text.format(**fields, gap=general(gap), limit=general(allowed))
+    received, expected = _numbers(a[worst.place], b[worst.place])
+    return text.format(
+        output=path + (str(list(worst.place)) if worst.place else ""),
+        received=received,
+        expected=expected,
+        gap=general(worst.gap),
+        limit=general(worst.allowed),
+    )
 
 
 def _not_equal(output: str, received: Any, expected: Any) -> str:
     text = _("{output} is {received!r}, should be {expected!r}")
     return text.format(output=output, received=received, expected=expected)
-
-
-def _element(path: str, place: tuple[int, ...]) -> str:
-    """The path of one element of an array; that of a number alone is the array's."""
-    return path + (str(list(place)) if place else "")
 
 
 def _numbers(received: Any, expected: Any) -> tuple[str, str]:
@@ -205,10 +202,17 @@ def _equal(leaf: Any, other: Any) -> bool:
         return False
 
 
-def _worst_element(
-    a: np.ndarray, b: np.ndarray, tolerance: float, row_fraction: float
-) -> tuple[float, float, float, tuple[int, ...]]:
-    """The element whose excess is largest: excess, difference, what is allowed, and its index.
+class _Worst(NamedTuple):
+    """The element of two arrays whose difference exceeds what is allowed most."""
+
+    excess: float  # above 1 if the difference is too large
+    gap: float
+    allowed: float
+    place: tuple[int, ...]
+
+
+def _worst_element(a: np.ndarray, b: np.ndarray, tolerance: float, row_fraction: float) -> _Worst:
+    """The element whose excess is largest.
 
     For floating-point numbers, with x received, y expected and ``row(y)`` the row of y::
 
@@ -221,7 +225,7 @@ def _worst_element(
     or wrong.
     """
     if a.size == 0:
-        return 0.0, 0.0, 0.0, ()
+        return _Worst(0.0, 0.0, 0.0, ())
     kinds = {a.dtype.kind, b.dtype.kind}
     wide = np.complex128 if "c" in kinds else np.float64
     x, y = np.asarray(a, dtype=wide), np.asarray(b, dtype=wide)
@@ -229,7 +233,7 @@ def _worst_element(
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         size = np.abs(y)
         gap = np.abs(x - y)
-        if kinds <= set("iub"):
+        if kinds <= WHOLE:
             allowed = np.zeros_like(size)
             gap = np.maximum(gap, 1.0)  # float64 does not tell whole numbers past 2**53 apart
         else:
@@ -240,7 +244,7 @@ def _worst_element(
     excess = np.where(equal, 0.0, excess)
     index = tuple(map(int, np.unravel_index(int(np.argmax(excess)), excess.shape)))
     gap_there = float(np.nan_to_num(gap[index], nan=np.inf))
-    return float(excess[index]), gap_there, float(allowed[index]), index
+    return _Worst(float(excess[index]), gap_there, float(allowed[index]), index)
 
 
 def _row_axis(array: np.ndarray) -> int | tuple[()]:
