@@ -91,24 +91,18 @@ class Samples:
 
     def every(self, metric: str | None = None) -> tuple[float, ...]:
         """The samples of all rounds by one metric; raises ArgumentError if it was not taken."""
-        by_metric: dict[str, tuple[float, ...] | None] = {
-            "latency": self.latency,
-            "throughput": self.throughput or self.latency,
-            "device": self.device,
-        }
-        samples = by_metric.get(metric or "latency")
-        if samples is None:
+        by_metric, metric = self.by_metric, metric or "latency"
+        if metric not in by_metric:
             text = _("Expected a metric among {metrics}. Received: {received!r}.")
-            known = [name for name, times in by_metric.items() if times]
-            message = text.format(metrics=", ".join(map(repr, known)), received=metric)
-            raise ArgumentError(message + write_nearest(metric, known))
-        return samples
+            message = text.format(metrics=", ".join(map(repr, by_metric)), received=metric)
+            raise ArgumentError(message + write_nearest(metric, by_metric))
+        return by_metric[metric]
 
-    def has(self, metric: str) -> bool:
-        """Is there a time by this metric? Throughput always has one: if no work is queued, it
-        is the latency.
-        """
-        return metric != "device" or self.device is not None
+    @property
+    def by_metric(self) -> dict[str, tuple[float, ...]]:
+        """The samples of all rounds; if no work is queued, the throughput is the latency."""
+        taken = {"latency": self.latency, "throughput": self.throughput or self.latency}
+        return taken | ({"device": self.device} if self.device else {})
 
 
 @dataclass(frozen=True, kw_only=True)

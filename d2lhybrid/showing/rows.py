@@ -4,7 +4,7 @@ from dataclasses import fields, replace
 from math import isfinite
 from typing import Any
 
-from d2lhybrid.measuring.measurement import METRICS, Costs, Measurement
+from d2lhybrid.measuring.measurement import Costs, Measurement
 from d2lhybrid.measuring.measurements import Measurements
 from d2lhybrid.measuring.row import Row, Rows, Times
 from d2lhybrid.showing.advice import best
@@ -33,8 +33,8 @@ def _row(c: Measurements, m: Measurement) -> Row:
         has_stream="throughput" in c.metrics,
         times={
             metric: _times(c, m, metric)
-            for metric in METRICS
-            if m.times.has(metric) and c[c.baseline].times.has(metric)
+            for metric in m.times.by_metric
+            if metric in c[c.baseline].times.by_metric
         },
         pays_after=c.break_even(m.label) if is_variant else None,
         pays_after_with_build=c.break_even(m.label, with_build=True) if is_built else None,
