@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from d2lhybrid.core.arguments import Call, Function, RunsModels
-from d2lhybrid.core.i18n import noop as N_
 from d2lhybrid.core.output import silent
 
 
@@ -139,8 +138,6 @@ class DeferredBuild:
         return self.built(*args, **kwargs)
 
 
-# What a way says of itself if its compiler made nothing of the model.
-NOTHING_COMPILED = N_("nothing was compiled; explain(net, x) says why")
 # "reference": a program to compare with, which is no way to run the model. "deprecated": a way that
 # its makers have deprecated. Both are shown and never recommended. "runtime": the model runs in a
 # package other than its framework, which the advice says where it recommends it.

@@ -20,8 +20,6 @@ from d2lhybrid.core.i18n import gettext as _
 # The variable that says so, since the processes that a command starts write messages, too.
 IN_SHELL = "D2LHYBRID_IN_SHELL"
 
-EXPLAIN = "explain(net, x)"  # in Python
-IN_FILE = "explain FILE.py:example"  # the same in a shell
 # What a file has for a shell, or for a fresh process, that is to make a model itself.
 EXAMPLE_CODE = """\
 from d2lhybrid import call

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from d2lhybrid.backends.variant import NOTHING_COMPILED
 from d2lhybrid.core.i18n import count, gettext as _, names, number, sentences
 from d2lhybrid.core.table import NEVER, percent, seconds
-from d2lhybrid.core.wording import EXPLAIN, IN_FILE, option, typed
+from d2lhybrid.core.wording import option
 from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.measurement import AGREE
 from d2lhybrid.measuring.row import Row, Rows
@@ -134,14 +133,11 @@ def slower_in_a_stream(rows: Rows) -> Iterator[str]:
 
 
 def notes(rows: Rows) -> Iterator[str]:
-    """What measuring has noted, but for what the reasons say more fully."""
+    """What measuring has noted."""
     text = _("{label}: {note}.")
     for row in rows:
-        is_nothing = row.note in (NOTHING_COMPILED, _(NOTHING_COMPILED))
-        is_said = is_nothing and row.facts and row.facts.why_not
-        if row.note and not is_said:
-            note = _(row.note).replace(EXPLAIN, typed(EXPLAIN, IN_FILE))
-            yield text.format(label=row.label, note=note)
+        if row.note:
+            yield text.format(label=row.label, note=_(row.note))
 
 
 def cautions(comparisons: Sequence[Rows]) -> list[str]:

@@ -17,7 +17,7 @@ from artifact_models import differ, inputs, torch_model
 from processes import python
 from torch import nn
 
-from d2lhybrid import compare, load, run_native, save, variants, verify
+from d2lhybrid import load, run_native, save, verify
 from d2lhybrid.artifacts import proof, save as saving
 from d2lhybrid.backends.torch import formats
 from d2lhybrid.core import errors
@@ -163,9 +163,6 @@ def test_rows_that_a_fast_path_leaves_zero_are_not_saved_as_others(tmp_path):
     net, x = nn.TransformerEncoder(layer, 1).eval(), torch.ones(2, 5, 4)
     with pytest.raises(SaveError, match="set_fastpath_enabled"):
         save(call(net, x, src_key_padding_mask=x[..., 0] > 2), tmp_path / "a")
-    ways = variants(call(net, x, src_key_padding_mask=x[..., 0] > 2)).only("eager")
-    found = compare(ways, time_limit=0.1, progress=False)
-    assert "set_fastpath_enabled" in str(found)
 
 
 ENDS = {  # of the process that verifies

@@ -106,8 +106,8 @@ def test_a_row_says_where_nothing_was_compiled():
         ways = variants(net, x, compiler_options={"backend": "eager"}).only(
             "eager", "torch.compile"
         )
-        rows = compare(ways, x, time_limit=0.1, progress=False)
-        assert [one.note is None for one in rows.values()] == [True, compiled_at_all]
+        said = str(compare(ways, x, time_limit=0.1, progress=False).why("torch.compile"))
+        assert ("no compiled code ran" in said) is not compiled_at_all
 
 
 def test_what_pytorch_has_deprecated_is_marked():
@@ -218,11 +218,12 @@ def test_structures_come_back_or_are_refused():
     expected = copy_outputs(v["eager"](pair, scale=scale))
     for name in ("aotinductor", "onnxruntime"):
         require_same(name, "eager", copy_outputs(v[name](pair, scale=scale)), expected)
+        others = {key: x.clone() for key, x in pair.items()}
+        require_same(name, "eager", copy_outputs(v[name](others, scale=scale)), expected)
         turned = dict(reversed(pair.items()))
-        require_same(name, "eager", copy_outputs(v[name](turned, scale=scale)), expected)
         strided = {key: torch.stack([x, x], 1)[:, 0] for key, x in pair.items()}
-        require_same(name, "eager", copy_outputs(v[name](strided, scale=scale)), expected)
-        for wrong in (pair | {"y": torch.ones(3)}, pair | {"y": torch.ones(2).double()}, [*pair]):
+        shorter, doubled = pair | {"y": torch.ones(3)}, pair | {"y": torch.ones(2).double()}
+        for wrong in (turned, strided, shorter, doubled, [*pair]):
             with pytest.raises(ArgumentError, match="that this was compiled for"):
                 v[name](wrong, scale=scale)
 

@@ -6,13 +6,12 @@ are called with.
 """
 
 from itertools import chain
-from types import NoneType
 from typing import Any
 
 import torch
 
 from d2lhybrid.backends.checks import ONLY_ON_CPU, ONLY_TENSORS, unlike_example
-from d2lhybrid.backends.torch import export, private
+from d2lhybrid.backends.torch import export
 from d2lhybrid.backends.torch.compiler import INDUCTOR
 from d2lhybrid.backends.variant import DeferredBuild, Folder
 from d2lhybrid.core.arguments import Args, Function, Kwargs
@@ -31,65 +30,41 @@ class Checked:
     def __init__(self, run: Function, args: Args, kwargs: Kwargs) -> None:
         """`args` and `kwargs` are those that `run` was compiled for."""
         self._run, self._args, self._kwargs = run, args, kwargs
-        self._leaves, self._structure = private.flatten((args, kwargs))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run it; a tensor that lies otherwise in memory than the example is copied first.
+        """Run it.
 
         Raises:
-            ArgumentError: Anything else differs from the example.
+            ArgumentError: The arguments differ from those of the example, by more than what the
+                tensors hold.
         """
-        are_named = kwargs or self._kwargs or len(args) != len(self._args)
-        if are_named or not all(map(_is_like, args, self._args)):
-            args, kwargs = self._fitted(args, kwargs)
-        return self._run(*args, **kwargs)
-
-    def _fitted(self, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
-        """The arguments of another call as the program takes them."""
-        try:  # in the order of the example, whatever that of a dictionary is
-            leaves = self._structure.flatten_up_to((args, kwargs))
-            fitted = map(_laid_out, leaves, self._leaves)
-            args, kwargs = self._structure.unflatten(fitted)
-        except ValueError:
-            rules = _(
-                "Dtypes, shapes, devices and numbers have to be the same, and the strides as well "
-                "if the example is part of a larger tensor."
-            )
+        in_order = {name: kwargs[name] for name in self._kwargs if name in kwargs}
+        is_known = len(in_order) == len(kwargs)
+        if not (is_known and _is_like((args, in_order), (self._args, self._kwargs))):
+            rules = _("Dtypes, shapes, strides, devices and numbers have to be the same.")
             example = self._args, self._kwargs
             text = unlike_example(example, (args, kwargs), detailed=True)
-            raise ArgumentError(sentences(text, rules)) from None
-        return args, kwargs
+            raise ArgumentError(sentences(text, rules))
+        return self._run(*args, **kwargs)
 
 
 def _is_like(value: Any, example: Any) -> bool:
-    """Is this the same number, or a tensor whose elements lie in memory as in the example?"""
-    if not isinstance(value, torch.Tensor):  # what is in a container may be others by now
-        is_constant = isinstance(value, int | float | complex | str | NoneType)
-        return is_constant and type(value) is type(example) and value == example
-    return value is example or (
-        _is_alike(value, example)
-        and value.stride() == example.stride()
-        and not (value.is_neg() or value.is_conj())  # the program sees what lies in memory
-    )
-
-
-def _is_alike(value: torch.Tensor, example: Any) -> bool:
-    names = ("layout", "dtype", "shape", "device")
-    return all(getattr(value, name) == getattr(example, name, None) for name in names)
-
-
-def _laid_out(leaf: Any, example: Any) -> Any:
-    """The same, or a copy whose elements lie in memory as in the example; ValueError if none can.
-
-    A copy has no elements of others between its own, nor two at one place.
-    """
-    if _is_like(leaf, example):
-        return leaf
-    if isinstance(leaf, torch.Tensor) and _is_alike(leaf, example):
-        copy = torch.empty_like(example)
-        if copy.stride() == example.stride():
-            return copy.copy_(leaf)
-    raise ValueError
+    """Is this the same, but for what tensors hold that lie in memory as those of the example?"""
+    if isinstance(example, torch.Tensor):
+        names = ("layout", "dtype", "shape", "device")
+        return value is example or (
+            isinstance(value, torch.Tensor)
+            and all(getattr(value, name) == getattr(example, name) for name in names)
+            and value.stride() == example.stride()
+            and not (value.is_neg() or value.is_conj())  # the program sees what lies in memory
+        )
+    if type(value) is not type(example):
+        return False
+    if isinstance(example, dict):  # programs take the values in the order of the example
+        return [*value] == [*example] and all(map(_is_like, value.values(), example.values()))
+    if isinstance(example, (list, tuple)):
+        return len(value) == len(example) and all(map(_is_like, value, example))
+    return bool(value is example or value == example)
 
 
 def aotinductor(net: Any, args: Args, kwargs: Kwargs) -> DeferredBuild:

@@ -57,12 +57,6 @@ def conditions_on_sizes(program: Any) -> list[str]:
     return [guard for guard in guards if not granted.fullmatch(guard)]
 
 
-def flatten(tree: Any) -> tuple[list[Any], Any]:
-    """The leaves of nested arguments, and their structure."""
-    leaves, structure = torch.utils._pytree.tree_flatten(tree)
-    return leaves, structure
-
-
 def original(model: Any) -> Any:
     """What was handed to ``torch.compile``; anything else as it is."""
     inner = None

@@ -16,13 +16,7 @@ from d2lhybrid.backends.torch import ahead, export, private
 from d2lhybrid.backends.torch.compiler import INDUCTOR, compiled, no_inductor
 from d2lhybrid.backends.torch.models import without_gradients
 from d2lhybrid.backends.torch.modules import clone_sharing_parameters, eager
-from d2lhybrid.backends.variant import (
-    NOTHING_COMPILED,
-    DeferredBuild,
-    Variant,
-    VariantsByName,
-    WithCompilerNote,
-)
+from d2lhybrid.backends.variant import DeferredBuild, Variant, VariantsByName
 from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.i18n import noop as N_
 from d2lhybrid.core.toolchain import why_not_installed
@@ -51,7 +45,7 @@ def variants(
     net = clone_sharing_parameters(eager(net))
     unfit = _why_not_ahead(net)
     by_name = {
-        "eager": _eager(net, len(args) + len(kwargs), plain),
+        "eager": Variant(without_gradients(net), plain),
         **_torchscript(net, unfit, run),
         "torch.compile": _compiled(net, run, compiler_options),
     }
@@ -110,15 +104,6 @@ def _why_not_ahead(net: Any) -> str:
     return ""
 
 
-def _eager(net: Any, inputs: int, code: str) -> Variant:
-    """The model as Python runs it, with a note if it computes other padded rows than the others."""
-    run = without_gradients(net)
-    differs = export.why_padding_differs(net, inputs).rstrip(".。")
-    if not differs:
-        return Variant(run, code)
-    return Variant(DeferredBuild(lambda: WithCompilerNote(run, lambda: differs)), code)
-
-
 def _torchscript(net: Any, unfit: str, run: str) -> VariantsByName:
     """TorchScript as it is, and frozen.
 
@@ -150,15 +135,8 @@ def _reduce_overhead(net: Any, run: str, options: Kwargs) -> Variant:
 def _compiled(net: Function, run: str, options: Kwargs) -> Variant:
     """torch.compile with these options, unless it needs a compiler that is not there."""
 
-    def build() -> WithCompilerNote:
-        before = private.graphs_made()
-        fast = without_gradients(compiled(net, **options))
-
-        def note() -> str:
-            has_made_none = private.APART and private.graphs_made() == before
-            return NOTHING_COMPILED if has_made_none else ""
-
-        return WithCompilerNote(fast, note)
+    def build() -> Function:
+        return without_gradients(compiled(net, **options))
 
     given = "".join(f", {name}={value!r}" for name, value in options.items())
     code = f"fast = torch.compile(net{given})\n{run}"
