@@ -277,8 +277,7 @@ class Measurements(Mapping[str, Measurement]):
 
     def _quiet_processes(self, label: str, against: str | None) -> "list[Measurements]":
         """The processes in which there were enough undisturbed rounds of these two."""
-        for name in (label, self.baseline if against is None else against):
-            _row = self[name]  # raises if it was left out
+        self._pair(label, against)  # raises if one of them was left out
         return [each for each in self.processes if not each.is_busy(label, against)]
 
     def _used_processes(self, label: str, against: str | None = None) -> "list[Measurements]":
