@@ -1,4 +1,14 @@
-"""PyTorch."""
+"""PyTorch.
+
+Besides the modules that ``backends.protocol`` describes:
+
+- ``modules``: what a module is made of, what of it is compiled, and copies of it,
+- ``stages``: a graph that TorchDynamo recorded, through AOTAutograd and Inductor,
+- ``export``: programs of ``torch.export`` and the files made of them, which ``formats`` saves and
+  ``ahead`` runs as variants,
+- ``dynamo``, ``inductor``, ``nodes`` and ``private``: what PyTorch never promised, each behind a
+  small function: of TorchDynamo's records, of Inductor, of the nodes of graphs, and of the rest.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -24,7 +24,7 @@ from d2lhybrid.core.toolchain import USUAL_CXX, find_compiler, require
 from d2lhybrid.core.treespec import TreeSpec
 
 
-def why_padding_differs(net: Any, inputs: int) -> str:
+def _why_padding_differs(net: Any, inputs: int) -> str:
     """Why a module may compute other padded rows than each program of it; nothing if it may not.
 
     A mask is one more input.
@@ -40,7 +40,19 @@ def why_padding_differs(net: Any, inputs: int) -> str:
     return text.format(code="torch.backends.mha.set_fastpath_enabled(False)")
 
 
-def can_export_directly(example: ExampleCall) -> bool:
+class _Flat(nn.Module):
+    """A model as a module of flat tensors, for calls like the example."""
+
+    def __init__(self, example: ExampleCall) -> None:
+        super().__init__()
+        self.model = example.model  # so that its tensors are the program's
+        self._example = example
+
+    def forward(self, *tensors: Any) -> Any:
+        return self._example.flat(*tensors)
+
+
+def _takes_flat_tensors(example: ExampleCall) -> bool:
     """Is it a module that takes tensors by position and returns a tensor?
 
     Its program then is the one that torch.export itself would write. Any other module needs one of
@@ -63,28 +75,20 @@ def exported(example: ExampleCall, folder: Path) -> Any:
         SaveError: What the exporter says of the model, or the sizes decide what it computes.
         OSError: The disk has no room for it; torch would find out and end the whole process.
     """
-    plain = replace(example, model=eager(example.model))
-
-    class Flat(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.model = plain.model  # so that its tensors are the program's
-
-        def forward(self, *tensors: Any) -> Any:
-            return plain.flat(*tensors)
-
-    dims = [dict.fromkeys(axes, torch.export.Dim.DYNAMIC) or None for axes in example.dynamic_dims]
-    module: nn.Module = Flat()
-    dynamic_shapes: Any = (tuple(dims),)  # of Flat's one parameter, ``*tensors``
-    if can_export_directly(plain):
-        module, dynamic_shapes = plain.model, tuple(dims)
-    if differs := why_padding_differs(module, len(example.inputs)):
+    example = replace(example, model=eager(example.model))
+    varying: Any = tuple(
+        dict.fromkeys(axes, torch.export.Dim.DYNAMIC) or None for axes in example.dynamic_dims
+    )
+    module = example.model
+    if not _takes_flat_tensors(example):
+        module, varying = _Flat(example), (varying,)  # of its one parameter, ``*tensors``
+    if differs := _why_padding_differs(module, len(example.inputs)):
         raise SaveError(differs)
     # The exporter takes a size of 1 for a constant, so it sees the larger example.
     inputs = tuple(x.contiguous() for x in example.larger_inputs or example.inputs)
     try:
         with evaluating(module), torch.no_grad(), silent(logs=logging.ERROR, prints=True):
-            varying = dynamic_shapes if example.larger_inputs else None
+            varying = varying if example.larger_inputs else None
             program: Any = torch.export.export(module, inputs, dynamic_shapes=varying)
             # There may be a guard that only the larger inputs pass.
             program.module()(*example.inputs)

@@ -30,15 +30,23 @@ from d2lhybrid.graphs.stages import Node, Part, Stage
 
 VERSION = f"PyTorch {torch.__version__.partition('+')[0]}"
 # Operations that only arrange elements; nodes with these are left out after the recorded stage.
-_VIEWS = {"permute", "t", "transpose", "view", "_unsafe_view", "reshape", "expand", "squeeze"}
-_VIEWS |= {"unsqueeze", "slice", "select", "as_strided", "alias", "detach", "getitem"}
-_VIEWS |= {"sym_size"}  # which reads a shape
+_VIEWS = {
+    *("permute", "t", "transpose", "view", "_unsafe_view", "reshape", "expand", "squeeze"),
+    *("unsqueeze", "slice", "select", "as_strided", "alias", "detach", "getitem"),
+    "sym_size",  # which reads a shape
+}
 _LAYOUT_OPS = _VIEWS | {"copy", "lift_fresh_copy"}
 _LITERALS = {"full", "scalar_tensor"}  # which loops have in them as a number
 # What a library's function computes, and what Inductor calls an operation of ATen.
-_KINDS: dict[str, tuple[str, ...]] = {"addmm": ("mm", "add"), "baddbmm": ("bmm", "add")}
-_KINDS |= {"addmv": ("mv", "add"), "div": ("truediv",), "clone": ("copy",)}
-_KINDS |= {"amax": ("max",), "amin": ("min",)}
+_KINDS: dict[str, tuple[str, ...]] = {
+    "addmm": ("mm", "add"),
+    "baddbmm": ("bmm", "add"),
+    "addmv": ("mv", "add"),
+    "div": ("truediv",),
+    "clone": ("copy",),
+    "amax": ("max",),
+    "amin": ("min",),
+}
 # Products of matrices, convolutions and attention, which are calls of libraries.
 _CONTRACTION = re.compile(
     r"(^|_)(add)?b?mm(_|$)|^(mv|v?dot)$|convolution|conv_depthwise|conv(2d)?_pointwise"

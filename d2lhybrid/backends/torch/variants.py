@@ -57,8 +57,8 @@ def variants(
     if isinstance(net, nn.Module):
         lacking = why_not_installed(("onnxruntime", "onnxscript"), "onnx")
         session = unfit or lacking or ahead.onnxruntime(net, args, kwargs)
-        values = zip([*names, *kwargs], [*args, *kwargs.values()], strict=True)
-        tensors = [name for name, value in values if isinstance(value, torch.Tensor)]
+        given = dict(zip(names, args, strict=True)) | kwargs
+        tensors = [name for name, value in given.items() if isinstance(value, torch.Tensor)]
         by_name["onnxruntime"] = Variant(session, _onnx_code(example, tensors), role="runtime")
     if include_expert:
         dynamic = {name: value for name, value in compiler_options.items() if name == "dynamic"}
