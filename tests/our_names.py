@@ -10,6 +10,7 @@ from d2lhybrid.backends.variant import (
 from d2lhybrid.core.arguments import call
 from d2lhybrid.experiments.comparison import Comparison
 from d2lhybrid.measuring.sampler import Sampler
+from d2lhybrid.measuring.waiting import Waiting
 from d2lhybrid.verbs.ways import Variants
 
 CLASSES = (
@@ -20,6 +21,7 @@ CLASSES = (
     Variant,
     Variants,
     Sampler,
+    Waiting,
     Comparison,
     type(call(print)),
 )

@@ -151,7 +151,8 @@ def compare(
     if isinstance(what, str):
         what = SourceFile(what)
     functions, args, kwargs = callables_of(what, args)
-    baseline, references = _labels(functions, baseline, references)
+    unavailable = functions.unavailable if isinstance(functions, Variants) else {}
+    baseline, references = _labels(functions, unavailable, baseline, references)
     experiment = Experiment(
         functions,
         args,
@@ -162,7 +163,7 @@ def compare(
         check=check if isinstance(check, bool) else options.number("check", check),
         margin=options.number("margin", margin),
         references=references,
-        unavailable=_unavailable(functions),
+        unavailable=unavailable,
         build_timeout=options.number_or_none("build_timeout", build_timeout),
         timer=options.timer(timer),
         progress=progress,
@@ -216,21 +217,21 @@ def _run(
         return experiment.run()
 
 
-def _unavailable(functions: Any) -> Mapping[str, str]:
-    """Why variants are not among these functions, where ``variants`` returned them."""
-    return functions.unavailable if isinstance(functions, Variants) else {}
-
-
-def _labels(functions: Any, baseline: str | None, references: Any) -> tuple[str, tuple[str, ...]]:
+def _labels(
+    functions: Mapping[str, Any],
+    unavailable: Mapping[str, str],
+    baseline: str | None,
+    references: Any,
+) -> tuple[str, tuple[str, ...]]:
     """The label of the baseline, the first one for None; and the labels of the references.
 
     These are the `references` and those that ``variants`` has marked, without the baseline.
     """
-    known = [*functions, *_unavailable(functions)]
+    known = [*functions, *unavailable]
     if baseline is None:
         baseline = next(iter(functions))
     elif not isinstance(baseline, str) or baseline not in functions:
-        raise unknown_label(baseline, functions, _unavailable(functions))
+        raise unknown_label(baseline, functions, unavailable)
     if not isinstance(references, (tuple, list)) or any(label not in known for label in references):
         text = _("Expected references among {labels}, in a tuple. Received: {received!r}.")
         raise ArgumentError(text.format(labels=", ".join(map(repr, known)), received=references))

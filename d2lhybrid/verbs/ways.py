@@ -40,38 +40,36 @@ class Variants(MutableMapping[str, Function]):
         self, ways: Mapping[str, Function], args: Args = (), kwargs: Mapping[str, Any] = {}
     ) -> None:
         """`ways` are also those that cannot be built; `args` and `kwargs` those of every call."""
-        self._ways = {name: way for name, way in ways.items() if not _reason(way)}
-        self._not_built = {name: way for name, way in ways.items() if _reason(way)}
+        self._ways = {**ways}
         self.args, self.kwargs = args, {**kwargs}
 
     def __getitem__(self, name: str) -> Function:
         """The callable of that name; raises UnknownLabelError, a KeyError, if there is none."""
-        if name not in self._ways:
+        if name not in self._ways or _reason(self._ways[name]):
             raise unknown_label(name, self, self.unavailable)
         return self._ways[name]
 
     def __setitem__(self, name: str, function: Function) -> None:
         self._ways[name] = function
-        self._not_built.pop(name, None)
 
     def __delitem__(self, name: str) -> None:
         del self._ways[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._ways)
+        return (name for name, way in self._ways.items() if not _reason(way))
 
     def __len__(self) -> int:
-        return len(self._ways)
+        return sum(1 for _name in self)
 
     @property
     def unavailable(self) -> dict[str, str]:
         """Why some cannot be built here, by name."""
-        return {name: _reason(way) for name, way in self._not_built.items()}
+        return {name: _reason(way) for name, way in self._ways.items() if _reason(way)}
 
     @property
     def code(self) -> Code:
         """How to write each by hand, by name; your own callables are left out."""
-        known = {name: variant_of(function) for name, function in self._all().items()}
+        known = {name: variant_of(function) for name, function in self._ways.items()}
         return Code({name: way.code for name, way in known.items() if way and way.code})
 
     @property
@@ -92,15 +90,14 @@ class Variants(MutableMapping[str, Function]):
     @written_as("only('eager', 'compiled')", check=_no_names)
     def only(self, *names: str) -> "Variants":
         """Only these, in this order; raises UnknownLabelError for an unknown name."""
-        known = self._all()
         for name in names:
-            if name not in known:
-                raise unknown_label(name, known, {})
-        return self._with({name: known[name] for name in names})
+            if name not in self._ways:
+                raise unknown_label(name, self._ways, {})
+        return self._with({name: self._ways[name] for name in names})
 
     def copy(self) -> "Variants":
         """A copy with the same callables, which you can change independently."""
-        return self._with(self._all())
+        return self._with(self._ways)
 
     __copy__ = copy
 
@@ -121,8 +118,7 @@ class Variants(MutableMapping[str, Function]):
     def update(self, other: Any = (), /, **named: Any) -> None:
         """Like ``dict.update``; of other variants also the reasons why some cannot be built."""
         if isinstance(other, Variants):
-            new = {name: way for name, way in other._not_built.items() if name not in self._ways}
-            self._not_built = {**new, **self._not_built}
+            self._ways = {name: other._ways[name] for name in other.unavailable} | self._ways
         super().update(other, **named)
 
     def __repr__(self) -> str:
@@ -132,10 +128,6 @@ class Variants(MutableMapping[str, Function]):
         ]
         missing = [f"  {name}: {_(reason)}" for name, reason in self.unavailable.items()]
         return "\n".join(["Variants", *callables, *missing])
-
-    def _all(self) -> dict[str, Function]:
-        """Also those that cannot be built."""
-        return {**self._ways, **self._not_built}
 
     def _with(self, ways: Mapping[str, Function]) -> "Variants":
         """These, with the same arguments."""
