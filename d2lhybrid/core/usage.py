@@ -48,7 +48,7 @@ def written_as(*examples: str, check: Check = lambda _given: "") -> Callable[[Ve
             received = f"{name}({described(args[is_method:], kwargs)})"
             text = _("Expected {examples}. Received: {received}.")
             message = text.format(examples=reduce(_either, examples), received=received)
-            raise ArgumentError(f"{message} {wrong}".strip())
+            raise ArgumentError(sentences(message, wrong))
 
         return cast(Verb, checked)
 
@@ -66,11 +66,11 @@ def _wrong_keyword(expected: Signature, kwargs: Mapping[str, Any]) -> str:
     wrong = next((name for name in kwargs if name not in known), None)
     if wrong is None:
         return ""
-    said = _instead_of(wrong, known)
-    if "args" in parameters:  # those of a model
+    of_model = ""
+    if "args" in parameters:
         text = _("A keyword of the model goes into {call}.")
-        said = sentences(said, text.format(call=f"call(net, x, {wrong}=...)"))
-    return said
+        of_model = text.format(call=f"call(net, x, {wrong}=...)")
+    return sentences(_instead_of(wrong, known), of_model)
 
 
 def _instead_of(name: str, known: list[str]) -> str:

@@ -3,7 +3,7 @@
 import copy
 import textwrap
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
@@ -11,10 +11,10 @@ import numpy as np
 
 from d2lhybrid.backends.outputs import to_host
 from d2lhybrid.core import errors
+from d2lhybrid.core.arguments import Function
 from d2lhybrid.core.i18n import gettext as _, listed
 from d2lhybrid.core.table import Column, Table
 
-Function = Callable[..., Any]
 Way = Callable[[Function, Any], Function]
 
 LONGEST_LINE = 150  # characters of an error or a warning
@@ -173,8 +173,12 @@ class Trials:
         self._show(instead or of, expected, tried)
         if instead:
             row = self.situations[of or list(self.situations)[-1]]
-            replaced = expected if as_good else row.eager
-            row.instead.append(_advice(instead, _differing(replaced, expected, tried)))
+            # Who does not do what the replaced function did: the ways, and eager execution itself.
+            differing = [way for way, each in tried.items() if not each.same(expected)]
+            is_same = as_good or isinstance(row.eager, Raised) or repr(row.eager) == repr(expected)
+            differing += [] if is_same else [_("eager")]
+            text = _("{name} (differs: {ways})") if differing else "{name}"
+            row.instead.append(text.format(name=instead, ways=", ".join(differing)))
         elif of:
             happens = {name: each.verdict(expected, as_good) for name, each in tried.items()}
             noticed = {name: each.notice(expected) for name, each in tried.items()}
@@ -237,15 +241,3 @@ def _joined(words: Mapping[str, str]) -> str:
     # Translators: ways to run a function, and what came of it
     text = _("{ways}: {outcome}")
     return listed(text.format(ways=ways, outcome=word) for word, ways in groups)
-
-
-def _differing(before: Any, expected: Any, tried: Mapping[str, Tried]) -> list[str]:
-    """Who does not do what the replaced function did: the ways, and eager execution itself."""
-    names = [way for way, each in tried.items() if not each.same(expected)]
-    changed = not isinstance(before, Raised) and repr(before) != repr(expected)
-    return [*names, _("eager")] if changed else names
-
-
-def _advice(name: str, differing: Sequence[str]) -> str:
-    text = _("{name} (differs: {ways})") if differing else "{name}"
-    return text.format(name=name, ways=", ".join(differing))
