@@ -193,3 +193,5 @@ def notes(rows: Rows) -> Iterator[str]:
     """What measuring has noted."""
     text = _("{label}: {note}.")
     for row in rows:
+        if row.note:
+            yield text.format(label=row.label, note=_(row.note))
