@@ -24,6 +24,7 @@ from book.errors import ExecutionError
 from book.files import SECONDS, SLOW
 from book.gpu import missed
 from book.installation import is_installation
+from d2lhybrid.core.progress import METADATA
 from d2lhybrid.experiments.comparison import MIME as COMPARED
 from d2lhybrid.experiments.judge import UNDECIDED
 
@@ -188,9 +189,8 @@ def _failed(place: str, cell: nbformat.NotebookNode, why: str) -> ExecutionError
 
 
 def is_progress(output: Mapping[str, Any]) -> bool:
-    """Is it a line of progress that has taken itself away, as slow machines show it?"""
-    text = str(output.get("text", ""))
-    return output.get("name") == "stderr" and text.endswith("\r") and "\n" not in text
+    """Is it a line of progress, which has taken itself away?"""
+    return output.get("metadata") == METADATA
 
 
 def _clean(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:

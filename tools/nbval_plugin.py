@@ -35,6 +35,7 @@ from typing import Any
 
 from book.comparisons import Likeness, likeness
 from book.errors import BookError
+from book.execute import is_progress
 from book.gpu import left_out, missed, require, required  # before nbval, which then starts faster
 from book.likeness import DECIMAL, same_picture, same_text
 
@@ -71,9 +72,9 @@ _manager = kernel.KernelManager
 
 
 def compare_outputs(self: Any, test: Any, reference: Any, **options: Any) -> Any:
-    """As nbval's own, without what claims show, here or there, and without what is rounding."""
+    """As nbval's own, without progress, what claims show, here or there, and what is rounding."""
     kept = [
-        [output for output in side if outcome_of_claim(output) is None]
+        [out for out in side if outcome_of_claim(out) is None and not is_progress(out)]
         for side in (test, reference)
     ]
     for (ours, kind), (theirs, other) in zip(*map(texts, kept), strict=False):

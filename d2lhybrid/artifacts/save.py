@@ -75,7 +75,8 @@ def save(
             If None, the first axis of each input can vary if it is as long as that of the first
             input, and if the model and the format allow it; dictionaries before other arguments,
             such as parameters, have no such axis. With ``{}``, no axis can vary.
-        progress: say what is being done; None does so if the standard error is a terminal.
+        progress: say what is being done; None does so in a notebook and in a
+            terminal.
 
     Returns:
         What ``inspect`` returns for the new artifact.

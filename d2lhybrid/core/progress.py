@@ -10,6 +10,7 @@ from d2lhybrid.core.environment import ipython
 from d2lhybrid.core.i18n import gettext as _
 
 SHOWN_AFTER, SHOWN_EVERY = 2.0, 0.1  # seconds
+METADATA = {"d2lhybrid": "progress"}  # of such a line in a notebook: who saves it leaves it out
 
 
 @contextmanager
@@ -18,8 +19,8 @@ def show_status(message: str, shown: bool | None = None, **fields: str) -> Itera
 
     Args:
         message: What is done, in English as the catalogs have it, with `fields` to fill in.
-        shown: By default where the standard error is a terminal, so that nothing is written into
-            the output of a notebook, or into a file.
+        shown: By default in a notebook, and where the standard error is a terminal; not into a
+            file.
 
     >>> with show_status("compiling"):
     ...     pass
@@ -36,9 +37,11 @@ def status_line(shown: bool | None = None) -> Iterator[Callable[[str], None]]:
     >>> with status_line() as say:
     ...     say("process 1 of 6")
     """
-    if not (shown if shown is not None else sys.stderr is not None and sys.stderr.isatty()):
+    in_notebook = hasattr(ipython(), "kernel")
+    in_terminal = sys.stderr is not None and sys.stderr.isatty()
+    if not (in_notebook or in_terminal if shown is None else shown):
         yield lambda _text: None
-    elif hasattr(ipython(), "kernel"):
+    elif in_notebook:
         with _notebook_line() as say:
             yield say
     else:
@@ -78,12 +81,12 @@ def _notebook_line() -> Iterator[Callable[[str], None]]:
         nonlocal handle
         data = {"text/plain": text}
         if handle is None:
-            handle = display(data, raw=True, display_id=True)
+            handle = display(data, raw=True, display_id=True, metadata=METADATA)
         else:
-            handle.update(data, raw=True)
+            handle.update(data, raw=True, metadata=METADATA)
 
     try:
         yield say
     finally:
         if handle is not None:
-            handle.update({}, raw=True)
+            handle.update({}, raw=True, metadata=METADATA)

@@ -125,7 +125,7 @@ def compare(
             of facts for each, and a cause if one is decisive. This calls them a few more times, and
             takes a second at most. The result's ``why()`` can do this later.
         progress: say what is being built, and count what takes longer than two seconds; None does
-            so if the standard error is a terminal.
+            so in a notebook and in a terminal.
         timer: a function that returns seconds, such as ``time.perf_counter``; `time_limit` uses it
             as well.
 

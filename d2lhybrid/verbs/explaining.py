@@ -8,10 +8,13 @@ from d2lhybrid.backends.owners import framework_of_call, unknown_framework
 from d2lhybrid.backends.verb import running, verb
 from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.errors import ArgumentError
-from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.i18n import gettext as _, noop as N_
+from d2lhybrid.core.progress import show_status
 from d2lhybrid.core.usage import not_a_model
 from d2lhybrid.graphs.explanation import Explanation, Recording
 from d2lhybrid.graphs.graph import Graph
+
+ASKING = N_("asking the compiler")  # said meanwhile
 
 
 def _misused(given: Mapping[str, Any]) -> str:
@@ -113,7 +116,8 @@ def graph(model: Any, /, *args: Any) -> Graph:
         message = text.format(**names, explain="explain(model, ...)")
         refused = [finding.reason for finding in explanation.unsupported]
         raise ArgumentError(" ".join([message, *refused]))
-    first, *others = explanation.graphs()
+    with show_status(ASKING):
+        first, *others = explanation.graphs()
     if others:
         text = _("The first of {number} graphs that this call takes; {all} holds all of them.")
         note = text.format(number=len(others) + 1, all="explain(model, ...).graphs()")
@@ -130,4 +134,5 @@ def _explained(call: Call) -> Explanation:
     framework = framework_of_call(call.function, call.args, call.kwargs)
     if framework is None:
         raise unknown_framework(call.function, *call.args, *call.kwargs.values())
-    return framework.explain.explain(call.function, call.args, call.kwargs)
+    with show_status(ASKING):
+        return framework.explain.explain(call.function, call.args, call.kwargs)

@@ -41,7 +41,7 @@ def measure(
         time_limit: seconds of samples, as for ``compare``; the first call and warm-up take extra
             time.
         progress: say what is being built, and count what takes longer than two seconds; None does
-            so if the standard error is a terminal.
+            so in a notebook and in a terminal.
         timer: a function that returns seconds; `time_limit` uses it as well.
 
     Returns:

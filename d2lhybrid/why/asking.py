@@ -71,7 +71,7 @@ def ask(
     Args:
         samplers: by label, what was measured.
         rows: what came of it.
-        progress: say that it is done; None does so where the standard error is a terminal.
+        progress: say that it is done; None does so in a notebook and in a terminal.
         clock: by which the questions have their time.
     """
     end = clock() + QUESTION_SECONDS

@@ -151,8 +151,8 @@ def test_the_functions_of_a_notebook_and_of_a_file_that_it_writes(tmp_path, monk
     notebook = nbformat.v4.new_notebook(cells=[*map(nbformat.v4.new_code_cell, cells)])
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
-    assert notebook.cells[2].outputs[0].text == "['cell', 'lambda'] {}\n"
-    assert notebook.cells[4].outputs[0].text == "['locked', 'plain']\n"
+    assert notebook.cells[2].outputs[-1].text == "['cell', 'lambda'] {}\n"
+    assert notebook.cells[4].outputs[-1].text == "['locked', 'plain']\n"
 
 
 class Ends:
