@@ -1,7 +1,8 @@
-"""What one callable is like before rounds: warm, waited for, and how often called in a turn."""
+"""What callables are like before rounds: warm, waited for, and how often called in a turn."""
 
 import math
 import statistics
+from collections.abc import Sequence
 
 from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.measurement import AGREE
@@ -148,3 +149,21 @@ def _doubling_lowers_slope(sampler: Sampler, calls: int) -> bool:
         if doubled >= (1 - stats.MARGIN) * sampler.slope(calls)["throughput"]:
             return False
     return True
+
+
+def equalize_batches(samplers: Sequence[Sampler], similar_factor: float) -> None:
+    """One number of calls for all that take about as long, so that all are timed alike.
+
+    It is the largest that one of them wants. Sorted by time, each belongs with the next that takes
+    up to `similar_factor` times as long, which is far more than two estimates of one time differ
+    by.
+    """
+    for metric in ("latency", "throughput"):
+        alike: list[Sampler] = []
+        for sampler in sorted(samplers, key=lambda sampler: sampler.seconds[metric]):
+            if alike and sampler.seconds[metric] > similar_factor * alike[-1].seconds[metric]:
+                alike = []
+            alike.append(sampler)
+            most = max(member.inner_iterations[metric] for member in alike)
+            for member in alike:
+                member.inner_iterations[metric] = most

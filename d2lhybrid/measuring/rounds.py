@@ -18,7 +18,7 @@ from d2lhybrid.core.errors import CannotBuildError, D2LHybridError
 from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.core.progress import show_progress
 from d2lhybrid.measuring import stats
-from d2lhybrid.measuring.calibration import calibrate, detect_async, warm_up
+from d2lhybrid.measuring.calibration import calibrate, detect_async, equalize_batches, warm_up
 from d2lhybrid.measuring.disturbance import Disturbance
 from d2lhybrid.measuring.provenance import Environment, load
 from d2lhybrid.measuring.sampler import Sampler
@@ -144,28 +144,11 @@ class Rounds:
             each.is_async = each.frameworks in frameworks
         self.is_async = bool(frameworks)
         self._count_in_each(self.samplers.values(), lambda each: calibrate(each, share))
-        self._equalize_batches()
+        # A busy machine makes a quick call seem slow: there, more counts as similar.
+        crowding = max(1.0, (load() or 0.0) / self.env.cores)
+        equalize_batches([*self.samplers.values()], SIMILAR_FACTOR * crowding)
         self._fit_to_budget(time_limit / EARLIEST)
         self.baseline_repeat = self.samplers[self.baseline].again()
-
-    def _equalize_batches(self) -> None:
-        """One number of calls for all that take about as long, so that all are timed alike.
-
-        It is the largest that one of them wants. Sorted by time, each belongs with the next that
-        takes up to `SIMILAR_FACTOR` times as long, which is far more than two estimates of one time
-        differ by. A busy machine makes a quick call seem slow: there, more counts as similar.
-        """
-        gap = SIMILAR_FACTOR * max(1.0, (load() or 0.0) / self.env.cores)
-        for metric in ("latency", "throughput"):
-            alike: list[Sampler] = []
-            by_time = sorted(self.samplers.values(), key=lambda sampler: sampler.seconds[metric])
-            for sampler in by_time:
-                if alike and sampler.seconds[metric] > gap * alike[-1].seconds[metric]:
-                    alike = []
-                alike.append(sampler)
-                most = max(member.inner_iterations[metric] for member in alike)
-                for member in alike:
-                    member.inner_iterations[metric] = most
 
     def _fit_to_budget(self, seconds: float) -> None:
         """Time a trial round; if it takes longer, reduce the calls of all by the same factor."""
