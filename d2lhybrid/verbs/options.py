@@ -2,8 +2,7 @@
 
 import math
 import os
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,52 +15,45 @@ MOST_SECONDS = "D2LHYBRID_MOST_SECONDS"  # the environment variable that lowers 
 
 REAL, WHOLE = (int, float, np.number), (int, np.integer)
 
-
-class _Number(NamedTuple):
-    """What an option that is a number may be, and an example."""
-
-    kinds: tuple[type, ...]
-    is_right: Callable[[Any], bool]
-    example: float
-    expected: str
-
-
-def _is_positive(value: Any) -> bool:
-    return bool(value > 0)
-
-
-def _is_finite(value: Any) -> bool:
-    return bool(0 <= value < math.inf)
-
-
 _SECONDS = N_("Expected seconds, above 0, such as {option}. Received: {received!r}.")
-_FRACTION = N_("Expected a fraction, 0 or more, such as {option}. Received: {received!r}.")
-_TOLERANCE = N_(
-    "Expected a tolerance, 0 or more, such as {option}, or {no}. Received: {received!r}."
-)
-_PROCESSES = N_(
-    "Expected a number of processes, 1 or more, such as {option}. Received: {received!r}."
-)
-_THREADS = N_("Expected a number of threads, 1 or more, such as {option}. Received: {received!r}.")
-_SEED = N_("Expected a whole number, 0 or more, such as {option}. Received: {received!r}.")
+# By the name of an option that is a number: an example, and what is expected.
 _NUMBERS = {
-    "time_limit": _Number(REAL, _is_positive, 10, _SECONDS),
-    "build_timeout": _Number(REAL, _is_positive, 60, _SECONDS),
-    "margin": _Number(REAL, _is_finite, 0.02, _FRACTION),
-    "check": _Number(REAL, _is_finite, 0.01, _TOLERANCE),
-    "processes": _Number(WHOLE, _is_positive, 6, _PROCESSES),
-    "threads": _Number(WHOLE, _is_positive, 1, _THREADS),
-    "seed": _Number(WHOLE, _is_finite, 1, _SEED),
+    "time_limit": (10, _SECONDS),
+    "build_timeout": (60, _SECONDS),
+    "margin": (
+        0.02,
+        N_("Expected a fraction, 0 or more, such as {option}. Received: {received!r}."),
+    ),
+    "check": (
+        0.01,
+        N_("Expected a tolerance, 0 or more, such as {option}, or {no}. Received: {received!r}."),
+    ),
+    "processes": (
+        6,
+        N_("Expected a number of processes, 1 or more, such as {option}. Received: {received!r}."),
+    ),
+    "threads": (
+        1,
+        N_("Expected a number of threads, 1 or more, such as {option}. Received: {received!r}."),
+    ),
+    "seed": (
+        1,
+        N_("Expected a whole number, 0 or more, such as {option}. Received: {received!r}."),
+    ),
 }
+_WHOLE, _MAY_BE_ZERO = ("processes", "threads", "seed"), ("margin", "check", "seed")
 
 
 def number(name: str, received: Any) -> Any:
     """An option that is a number, as Python's; ArgumentError if it is anything else."""
-    kinds, is_right, example, expected = _NUMBERS[name]
+    example, expected = _NUMBERS[name]
+    kinds = WHOLE if name in _WHOLE else REAL
     # True and False are no numbers here, although Python counts them.
-    is_number = isinstance(received, kinds) and not isinstance(received, bool)
-    if is_number and is_right(received):
-        return int(received) if kinds is WHOLE else float(received)
+    if isinstance(received, kinds) and not isinstance(received, bool):
+        value = int(received) if kinds is WHOLE else float(received)
+        is_right = 0 <= value < math.inf if name in _MAY_BE_ZERO else value > 0
+        if is_right:
+            return value
     written = {"option": option(name, example), "no": option(name, False)}
     raise ArgumentError(_(expected).format(received=received, **written))
 
