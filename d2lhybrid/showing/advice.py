@@ -58,7 +58,7 @@ def advice(rows: Rows) -> str:
         return _use(rows.recommended, rows)
     if rows.measurements.busy or rows.baseline.deprecated:
         return ""
-    undecided = [row for row in choice if _is_undecided(row)]
+    undecided = [row for row in choice if row.pays_after is None and not row.latency.is_not_faster]
     if undecided:
         return _measure_longer(undecided, rows)
     return _stay(choice, rows)
@@ -100,11 +100,6 @@ def _gain(row: Row) -> Estimate:
 def _choice(rows: Rows) -> list[Row]:
     """The variants that may be recommended: those that are not deprecated."""
     return [row for row in rows.variants if not row.deprecated]
-
-
-def _is_undecided(row: Row) -> bool:
-    """Is it open whether this one is faster?"""
-    return row.pays_after is None and not row.latency.is_not_faster
 
 
 def _use(row: Row, rows: Rows) -> str:

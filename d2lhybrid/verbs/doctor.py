@@ -77,7 +77,9 @@ def doctor(*frameworks: str) -> Diagnosis:
     for framework in looked_at:
         if framework in installed:
             checks.append(_framework(framework.name))
-            checks += map(_companion, framework.companions)
+            for package in framework.companions:  # it is no fault if one is missing
+                hint = _not_installed(f"pip install {package}")
+                checks.append(Check(package, version(package) if find_spec(package) else hint))
         else:
             hint = _not_installed(install_command(framework.name))
             # One framework is enough, unless the user has asked for this one.
@@ -103,12 +105,6 @@ def _framework(name: str) -> Check:
     """What a new Python finds that probes the framework."""
     program = [f'from d2lhybrid.verbs.doctor import probe; probe("{name}")']
     return _answer(name, [sys.executable, "-P", "-c", *program], partial(run_python, program))
-
-
-def _companion(package: str) -> Check:
-    """A package on top of a framework; it is no fault if it is missing."""
-    found = version(package) if find_spec(package) else _not_installed(f"pip install {package}")
-    return Check(package, found)
 
 
 def _compiler(name: str) -> Check:
