@@ -175,7 +175,7 @@ newest:  ## do the tests pass, and the notebooks run, with the newest releases, 
 	$(NEWEST) -m pip install --quiet --no-deps d2l
 	$(NEWEST) -m pip list
 	status=0; \
-	$(NEWEST) -m pytest -p no:cacheprovider -k "not mxnet" tests/measuring tests/verbs tests/backends tests/artifacts || status=1; \
+	$(NEWEST) -m pytest -p no:cacheprovider -k "not mxnet" tests/measuring tests/experiments tests/verbs tests/backends tests/artifacts || status=1; \
 	for framework in $(NEWEST_FRAMEWORKS); do \
 		$(NEWEST) -m book build --execute --all --jobs 1 --output build/newest --language en \
 			--framework $$framework || status=1; \

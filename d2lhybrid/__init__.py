@@ -5,7 +5,7 @@ The chapters' own helpers are in ``d2lhybrid.teaching``.
 
 A folder imports only from those below it:
 
-- ``teaching``: what the chapters print with, and guesses;
+- ``teaching``: what the chapters print and draw with, guesses, and the peak memory of a call;
 - ``verbs``: what a reader calls;
 - ``experiments``: rounds, here or in fresh processes, and the comparison that comes of them;
 - ``showing``: rows as text, pictures and data;
@@ -14,9 +14,7 @@ A folder imports only from those below it:
 - ``timing``: timers and ``Benchmark``;
 - ``backends``: the frameworks, a folder for each;
 - ``graphs``: what a compiler makes of a model, as data;
-- ``core``: what knows no framework;
-
-and ``memory`` has the peak memory of a call, which only chapters ask for.
+- ``core``: what knows no framework.
 """
 
 __version__ = "0.2.0"

@@ -26,7 +26,7 @@ FLOORS: tuple[tuple[set[str], ...], ...] = (
     ({"showing"},),
     ({"why"},),
     ({"artifacts"}, {"measuring"}),
-    ({"timing", "memory"},),
+    ({"timing"},),
     ({"backends"},),
     ({"graphs"},),
     ({"core"},),
