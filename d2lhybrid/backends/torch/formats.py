@@ -1,4 +1,7 @@
-"""The formats that PyTorch writes and reads. Each begins with a program of ``torch.export``."""
+"""The formats that PyTorch writes and reads. Each begins with a program of ``torch.export``.
+
+What needs torch itself is imported where a model is written or read.
+"""
 
 import hashlib
 import logging
@@ -6,7 +9,6 @@ import platform
 import re
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +33,6 @@ _NATIVE = NativeProgram(
 )
 
 
-def _programs() -> Any:
-    """What needs torch itself, which is imported where a model is written or read."""
-    return import_module("d2lhybrid.backends.torch.export")
-
-
 class TorchFormat(Format):
     """What PyTorch's formats share."""
 
@@ -57,9 +54,11 @@ class Exported(TorchFormat):
     native = _NATIVE
 
     def write(self, example: ExampleCall, folder: Path) -> dict[str, Option]:
-        program = _programs().exported(example, folder)
-        _programs().write_program(program, folder)
-        return {"sizes": _programs().sizes(program)}
+        from d2lhybrid.backends.torch import export
+
+        program = export.exported(example, folder)
+        export.write_program(program, folder)
+        return {"sizes": export.sizes(program)}
 
     def read(self, folder: Path, options: Options) -> Any:
         return self._program(folder).module()
@@ -73,6 +72,8 @@ class Exported(TorchFormat):
 
     def native_model(self, folder: Path, options: Options, inputs: HostArrays, cache: Path) -> Path:
         """The program compiled by AOTInductor, which is kept in the cache."""
+        from d2lhybrid.backends.torch import export
+
         _require_cpu(options)
         torch = require("torch", "torch")
         from d2lhybrid.backends.torch.device import from_host
@@ -86,7 +87,7 @@ class Exported(TorchFormat):
             program = self._program(folder)
             program.example_inputs = (tuple(from_host(raw, options) for raw in inputs), {})
             try:
-                _programs().compile_ahead(program, compiled)
+                export.compile_ahead(program, compiled)
             except D2LHybridError:
                 raise
             except Exception as error:  # of the compiler, which says nothing of the file
@@ -104,17 +105,21 @@ class AOTInductor(TorchFormat):
     native = _NATIVE
 
     def write(self, example: ExampleCall, folder: Path) -> dict[str, Option]:
-        program = _programs().exported(example, folder)
-        _programs().compile_ahead(program, folder)
-        return processor() | {"sizes": _programs().sizes(program)}
+        from d2lhybrid.backends.torch import export
+
+        program = export.exported(example, folder)
+        export.compile_ahead(program, folder)
+        return processor() | {"sizes": export.sizes(program)}
 
     def read(self, folder: Path, options: Options) -> Any:
+        from d2lhybrid.backends.torch import export
+
         require_processor(options)
-        if reason := _programs().no_packages():
+        if reason := export.no_packages():
             text = _("Nothing was loaded: {reason}. Save the model as {format!r} instead.")
             raise UnsupportedArtifactError(text, reason=reason, format=Exported.name)
         with silent(logs=logging.WARNING):
-            package = _programs().load_package(folder)
+            package = export.load_package(folder)
         # It looks at no strides, and was compiled for contiguous tensors.
         return lambda *inputs: package(*(x.resolve_neg().contiguous() for x in inputs))
 
@@ -178,18 +183,22 @@ class Onnx(TorchFormat):
     )  # fmt: skip
 
     def write(self, example: ExampleCall, folder: Path) -> dict[str, Option]:
+        from d2lhybrid.backends.torch import export
+
         names = {"input_names": example.input_names, "output_names": example.output_names}
-        program = _programs().exported(example, folder)
-        _programs().write_onnx(program, folder, **names)
-        session = _programs().open_session(folder)
+        program = export.exported(example, folder)
+        export.write_onnx(program, folder, **names)
+        session = export.open_session(folder)
         tensors = tuple(t.name for t in (*session.get_inputs(), *session.get_outputs()))
-        return {"tensors": tensors, "sizes": _programs().sizes(program)}
+        return {"tensors": tensors, "sizes": export.sizes(program)}
 
     def read(self, folder: Path, options: Options) -> Any:
         """ONNX Runtime behind torch tensors."""
         import torch
 
-        session = _programs().open_strangers_session(folder)
+        from d2lhybrid.backends.torch import export
+
+        session = export.open_strangers_session(folder)
         names = [node.name for node in session.get_inputs()]
 
         def run(*inputs: Any) -> Any:

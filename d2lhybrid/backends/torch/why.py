@@ -84,9 +84,8 @@ def eager_operation() -> Callable[[], Any]:
 def _recorded(graph: Any, inputs: Any, options: dict[str, Any]) -> tuple[Function, int] | None:
     """What makes the stages of a graph, once somebody asks, and its operations but for views.
 
-    None if Inductor would have to try what is quickest.
-
-    Inductor may change the graph that it compiles, so this is a copy.
+    None if Inductor would have to try what is quickest. Inductor may change the graph that it
+    compiles, so this is a copy.
     """
     if options.get("max_autotune"):
         return None
@@ -160,13 +159,12 @@ def _why_no_more_programs(compiled: Sequence[Any], records: Sequence[Any]) -> st
             "last one had this reason: {reason}."
         )
         of_code = [one for one in records if place_of(one) == place_of(code)]
-        if not of_code:  # TorchDynamo has forgotten them
-            continue
-        finding = dynamo.why_compiled(of_code[-1])
-        if not finding.file:  # the code is PyTorch's own
-            finding = Finding(finding.reason, *place_of(code))
-        names = {"limit": limit, "setting": dynamo.LIMIT}
-        return text.format(place=_place(finding), reason=finding.reason, **names)
+        if of_code:  # or TorchDynamo has forgotten them
+            latest = dynamo.why_compiled(of_code[-1])
+            # Without a file, the code is PyTorch's own.
+            where = latest if latest.file else Finding("", *place_of(code))
+            names = {"limit": limit, "setting": dynamo.LIMIT}
+            return text.format(place=_place(where), reason=latest.reason, **names)
     return ""
 
 
