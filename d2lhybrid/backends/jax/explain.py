@@ -19,7 +19,7 @@ from d2lhybrid.backends.jax.modules import (
     pure,
     traced,
 )
-from d2lhybrid.backends.jax.stages import VERSION, graphs_of
+from d2lhybrid.backends.jax.stages import VERSION, Program, graphs_of
 from d2lhybrid.core.arguments import Args, Kwargs
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
@@ -46,12 +46,11 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         except Exception as error:
             require_runs(name, eager(model), args, kwargs)
             return replace(report, unsupported=(Finding.of(error),))
-    fallbacks, programs = [*calls_into_python(jaxpr.jaxpr)], [(name, jaxpr)]
+    fallbacks, programs = [*calls_into_python(jaxpr.jaxpr)], [Program(name, jaxpr)]
     if parts := _compiled_parts(jaxpr, compiled):
-        code = f"{'nnx' if is_module(model) else 'jax'}.jit"
-        said = only_parts((name for name, _jaxpr in parts), code)
-        fallbacks.insert(0, Finding(said, *last_user_frame([_first_line(model)])))
         programs = parts
+        said = only_parts(parts, "nnx.jit" if is_module(model) else "jax.jit")
+        fallbacks.insert(0, Finding(said, *last_user_frame([_first_line(model)])))
     leaks = _leaks(model, leaked)
     return replace(
         report,
@@ -79,11 +78,11 @@ def _require_no_nnx_jit(model: Any, compiled: Sequence[Any]) -> None:
         raise ArgumentError(text.format(**names))
 
 
-def _compiled_parts(jaxpr: Any, compiled: Sequence[Any]) -> list[tuple[str, Any]]:
-    """The name and the jaxpr of each program in a call that does more than to call one."""
+def _compiled_parts(jaxpr: Any, compiled: Sequence[Any]) -> list[Program]:
+    """The programs in a call that does more than to call one."""
     equations, names = jaxpr.jaxpr.eqns, {*map(name_of, compiled)}
     calls = [equation.params for equation in equations if equation.primitive.name == "jit"]
-    parts = [(call["name"], call["jaxpr"]) for call in calls if call["name"] in names]
+    parts = [Program(call["name"], call["jaxpr"]) for call in calls if call["name"] in names]
     return parts if len(equations) > 1 else []
 
 
@@ -113,13 +112,14 @@ def _first_line(model: Any) -> tuple[str, int]:
     return place_of(inner if hasattr(inner, "__code__") else type(inner).__call__)
 
 
-def only_parts(names: Iterable[str], code: str) -> str:
+def only_parts(programs: Iterable[Program], code: str) -> str:
     """That these programs are parts of a call; `code` compiles all of it."""
     text = _(
         "Only parts of it are compiled: {names}. What lies between them runs in Python, operation "
         "by operation. {code} compiles all of it."
     )
-    return text.format(names=", ".join(dict.fromkeys(names)), code=code)
+    names = dict.fromkeys(program.name for program in programs)
+    return text.format(names=", ".join(names), code=code)
 
 
 def _signature(model: Any, jaxpr: Any) -> str:

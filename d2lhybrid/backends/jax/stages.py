@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -29,16 +29,24 @@ LAYOUT = LAYOUT_OPS | {"broadcast_in_dim", "squeeze", "stop_gradient"}
 _Value = tuple[Any, tuple[str, ...]]
 
 
-def graphs_of(programs: Sequence[tuple[Any, ...]]) -> tuple[Graph, ...]:
-    """Graphs of programs: of each its name, its jaxpr and, if it is there, what was compiled."""
+class Program(NamedTuple):
+    """What JAX compiles as a whole."""
+
+    name: str
+    jaxpr: Any  # closed
+    executable: Any = None  # what was compiled, if a call has done so
+
+
+def graphs_of(programs: Sequence[Program]) -> tuple[Graph, ...]:
     with without_logs():
-        return tuple(_graph_of(name, _stages_of(*traced)) for name, *traced in programs)
+        return tuple(map(_graph_of, programs))
 
 
-def _graph_of(name: str, stages: tuple[Stage, ...]) -> Graph:
+def _graph_of(program: Program) -> Graph:
+    stages = _stages_of(program.jaxpr, program.executable)
     return Graph(
         VERSION,
-        name,
+        program.name,
         stages,
         contractions=CONTRACTIONS,
         control_flow=CONTROL_FLOW,
@@ -46,7 +54,7 @@ def _graph_of(name: str, stages: tuple[Stage, ...]) -> Graph:
     )
 
 
-def _stages_of(closed: Any, executable: Any = None) -> tuple[Stage, ...]:
+def _stages_of(closed: Any, executable: Any) -> tuple[Stage, ...]:
     """The stages of a closed jaxpr, with fates; this compiles it unless it is there compiled.
 
     What a call has compiled names no node, so less is known of what its steps come from.

@@ -2,11 +2,11 @@
 
 import re
 import textwrap
-import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from time import perf_counter
+from traceback import walk_stack
 from typing import Any
 
 import jax
@@ -17,7 +17,7 @@ from d2lhybrid.backends.failures import without_logs
 from d2lhybrid.backends.jax import device, modules, private
 from d2lhybrid.backends.jax.explain import calls_into_python, only_parts
 from d2lhybrid.backends.jax.modules import compiled_in
-from d2lhybrid.backends.jax.stages import LAYOUT, VERSION, graphs_of
+from d2lhybrid.backends.jax.stages import LAYOUT, VERSION, Program, graphs_of
 from d2lhybrid.backends.overhead import quickest
 from d2lhybrid.backends.variant import is_aside
 from d2lhybrid.core.arguments import Function
@@ -70,15 +70,13 @@ class _Watch:
     def __init__(self) -> None:
         self.ran: list[bool] = []  # for each program, whether it is the user's
         self.compiled: list[tuple[Any, Any]] = []  # jaxprs, and what JAX compiles for them
-        self.started = 0  # how many programs the call itself has run
         self._running: Any = None  # the jaxpr of the last program, where it is known
 
     def note_ran(self, function: Any, jaxpr: Any) -> None:
-        """Note a program that is run."""
-        self.ran.append(_is_of_user(function, jaxpr))
-        is_our_wait = getattr(function, "__name__", "") == device.LAST_WORK
-        self.started += not (is_aside() or is_our_wait)
-        self._running = jaxpr
+        """Note a program that is run, unless it is no part of the call."""
+        if not is_aside() and getattr(function, "__name__", "") != device.LAST_WORK:
+            self.ran.append(_is_of_user(function, jaxpr))
+            self._running = jaxpr
 
     def note_compiled(self, jaxpr: Any, computation: Any) -> None:
         """Note a program that is made, be it ahead of time."""
@@ -89,30 +87,24 @@ class _Watch:
     def explanation(self) -> Explanation | None:
         """What was compiled; None if nothing was."""
         programs = [
-            (private.traced_name(jaxpr), jaxpr, executable)
+            Program(private.traced_name(jaxpr), jaxpr, executable)
             for jaxpr, computation in self.compiled
             if (executable := private.executable(computation)) is not None
         ]
         if not programs:
             return None
-        in_python = [f for _name, jaxpr, _made in programs for f in calls_into_python(jaxpr.jaxpr)]
-        if self.started > len(programs):
-            said = only_parts((name for name, *_rest in programs), "jax.jit")
-            in_python.insert(0, Finding(said))
+        in_python = [found for one in programs for found in calls_into_python(one.jaxpr.jaxpr)]
+        if len(self.ran) > len(programs):
+            in_python.insert(0, Finding(only_parts(programs, "jax.jit")))
+        operations = sum(_eager_operations(one.jaxpr) for one in programs)
         return Explanation(
             VERSION,
-            programs[0][0],
+            programs[0].name,
             compilations=0,
             graph_count=len(programs),
             fallbacks=tuple(in_python),
-            recording=_recording(programs),
+            recording=Recording(partial(graphs_of, programs), eager_operations=operations),
         )
-
-
-def _recording(programs: Sequence[tuple[str, Any, Any]]) -> Recording:
-    """The graphs of programs, and how many operations eager code starts in their place at least."""
-    operations = sum(_eager_operations(jaxpr) for _name, jaxpr, _made in programs)
-    return Recording(partial(graphs_of, programs), eager_operations=operations)
 
 
 def _eager_operations(closed: Any) -> int:
@@ -144,8 +136,8 @@ def watched_call(run: Function) -> WatchedCall:
     without: list[Finding] = []
 
     def note(jaxpr: Any, _computation: Any) -> None:
-        stack = traceback.extract_stack()
-        place = last_user_frame((frame.filename, frame.lineno or 0) for frame in stack)
+        stack = [(frame.f_code.co_filename, line) for frame, line in walk_stack(None)]
+        place = last_user_frame(reversed(stack))
         if said:
             with_reason.append(Finding(_reason(said[0]), *place))
             said.clear()

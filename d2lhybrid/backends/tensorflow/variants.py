@@ -16,7 +16,7 @@ from d2lhybrid.backends.mlp import functions
 from d2lhybrid.backends.tensorflow import litert
 from d2lhybrid.backends.tensorflow.modules import MODULES, eager, require_numbers
 from d2lhybrid.backends.variant import DeferredBuild, Variant, VariantsByName, WithCompilerNote
-from d2lhybrid.core.arguments import Args, Kwargs
+from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.i18n import noop as N_
 
 # The code of each way by hand, with the arguments, and other options of tf.function.
@@ -56,31 +56,32 @@ def variants(
         reason = N_("a concrete function keeps no Python code: pass what it was made from")
         return {"concrete function": Variant(net, direct), "eager": Variant(reason)}
 
-    def build(as_trace: bool, by_xla: bool) -> Any:
-        # A new function each time, because tf.function would take a known one's old trace.
-        function = tf.function(leaving_attributes(net, net), jit_compile=by_xla or None)
-        if not as_trace and not by_xla:
-            return function
-        trace = function.get_concrete_function(*args, **kwargs)  # which a first call finds
+    def function(by_xla: bool = False) -> Any:
+        # A new one each time, because tf.function would take a known one's old trace.
+        made = tf.function(leaving_attributes(net, net), jit_compile=by_xla or None)
         if by_xla:
+            trace = made.get_concrete_function(*args, **kwargs)  # which a first call finds
             require_numbers(trace.inputs)
-        return trace if as_trace else function
+        return made
 
-    def way(code: str, by_xla: bool) -> Variant:
+    def concrete(by_xla: bool = False) -> Any:
+        return function(by_xla).get_concrete_function(*args, **kwargs)
+
+    def way(build: Function, code: str, by_xla: bool = False) -> Variant:
         options = ", jit_compile=True" if by_xla else ""
-        run = DeferredBuild(partial(build, code == _CONCRETE, by_xla))
+        run = DeferredBuild(partial(build, by_xla))
         return Variant(run, code.format(options=options, **written))
 
     by_name = {
         "eager": Variant(eager(net), direct),
-        "tf.function": way(_FUNCTION, by_xla=False),
-        "tf.function XLA": way(_FUNCTION, by_xla=True),
-        "concrete function": way(_CONCRETE, by_xla=False),
-        "concrete function XLA": way(_CONCRETE, by_xla=True),
+        "tf.function": way(function, _FUNCTION),
+        "tf.function XLA": way(function, _FUNCTION, by_xla=True),
+        "concrete function": way(concrete, _CONCRETE),
+        "concrete function XLA": way(concrete, _CONCRETE, by_xla=True),
     }
     missing = litert.why_missing()
     if not missing or isinstance(net, MODULES):  # of a function only where it is installed
-        run = missing or litert.build(partial(build, True, False), args, kwargs)
+        run = missing or litert.build(concrete, args, kwargs)
         code = _LITERT.format(threads=litert.threads(), **written)
         by_name["litert"] = Variant(run, code, role="runtime")
     if include_expert:
