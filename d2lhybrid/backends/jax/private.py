@@ -6,9 +6,9 @@ beside it.
 
 import os
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from threading import get_ident
 from types import SimpleNamespace
 from typing import Any
 
@@ -90,16 +90,17 @@ def cache_misses(listen: Callable[[str], None]) -> Iterator[None]:
 
 
 @contextmanager
-def programs_heard(note: Callable[[Any, Any, Any], None]) -> Iterator[None]:
-    """Call `note` after each program that this thread runs, with it and its two kinds of arguments.
+def programs_heard(note: Callable[..., None]) -> Iterator[None]:
+    """Call `note` after each program that this thread runs.
 
-    Those that run for the first time, and those of a JAX that doesn't tell, aren't heard.
+    It gets the program, its positional arguments, those by name, and what came out. Programs that
+    run for the first time, and those of a JAX that doesn't tell, aren't heard.
     """
     hook = getattr(api, "_post_hook_state", None)
     if hook is None:
         yield
         return
-    before = hook.swap_local(lambda program, args, kwargs, _output: note(program, args, kwargs))
+    before = hook.swap_local(note)
     try:
         yield
     finally:
@@ -111,15 +112,10 @@ def watched(compile: Callable[[Any, Any], None], run: Callable[[Any, Any], None]
     """Inside, hear of each program that this thread makes or runs, one of eager code included.
 
     `compile` gets the jaxpr of a new program and what JAX compiles for it. `run` gets the function
-    that was compiled and its jaxpr, each None if JAX doesn't tell. Neither is called if JAX doesn't
-    tell.
+    that was compiled and its jaxpr, each None if JAX doesn't tell.
     """
-    hook = getattr(api, "_post_hook_state", None)  # which JAX calls after a program that it knows
-    lower = getattr(pxla, "lower_sharding_computation", None)
-    if hook is None or lower is None:
-        yield
-        return
-    thread = threading.get_ident()
+    lower: Any = getattr(pxla, "lower_sharding_computation", None)
+    thread = get_ident()
 
     def after_run(program: Any, *_given: Any) -> None:
         caller = sys._getframe(1)
@@ -127,24 +123,25 @@ def watched(compile: Callable[[Any, Any], None], run: Callable[[Any, Any], None]
         jaxpr = caller.f_locals["jaxpr"] if is_derived else None
         run(compiled_function(program), jaxpr)
 
-    def before_miss(params: Any, _flat: Any, function: Any, *_given: Any) -> None:
+    def before_first_run(params: Any, _flat: Any, function: Any, *_given: Any) -> None:
         if not is_tracing():
             run(function, params.params["jaxpr"])
 
-    def after_lowering(jaxpr: Any, *given: Any, **named: Any) -> Any:
+    def lower_and_note(jaxpr: Any, *given: Any, **named: Any) -> Any:
         computation = lower(jaxpr, *given, **named)
-        if threading.get_ident() == thread:
+        if get_ident() == thread:
             compile(jaxpr, computation)
         return computation
 
-    before = hook.swap_local(after_run)
-    pxla.lower_sharding_computation = after_lowering
-    try:
-        with hooked(pjit, "_run_python_pjit", before_miss):  # which runs the other programs
+    with programs_heard(after_run), hooked(pjit, "_run_python_pjit", before_first_run):
+        if lower is None:
             yield
-    finally:
-        pxla.lower_sharding_computation = lower
-        hook.set_local(before)
+            return
+        pxla.lower_sharding_computation = lower_and_note
+        try:
+            yield
+        finally:
+            pxla.lower_sharding_computation = lower
 
 
 def compiled_function(program: Any) -> Any:

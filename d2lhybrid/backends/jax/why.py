@@ -197,7 +197,7 @@ def seconds_before(run: Function) -> float | None:
     """
     called: list[tuple[float, Any]] = []  # when a program was started, and how to call it
 
-    def note(program: Any, args: Any, kwargs: Any) -> None:
+    def note(program: Any, args: Any, kwargs: Any, _output: Any) -> None:
         if not private.is_compiled_by_jax(private.compiled_function(program)):
             called.append((perf_counter(), partial(program, *args, **kwargs)))
 
