@@ -441,6 +441,14 @@ def test_what_comes_before_compiled_code_has_the_conversion_of_arguments_in_it()
     assert JAX.why.seconds_before(converting) > 2 * JAX.why.seconds_before(lambda: sums(arrays))
 
 
+def test_the_quickest_operation_is_compiled_before_anybody_times_it():
+    jax.clear_caches()
+    operation = JAX.why.eager_operation()
+    before = JAX.compiler.programs_compiled()
+    operation()
+    assert JAX.compiler.programs_compiled() == before
+
+
 def hint_of(function, *args):
     with pytest.raises((TypeError, jax.errors.ConcretizationTypeError)) as raised:
         jax.jit(function)(*args)

@@ -229,4 +229,6 @@ def _plus_one(*args: Any, **kwargs: Any) -> Any:
 
 
 def eager_operation() -> Callable[[], Any]:
-    return partial(jnp.sin, jnp.ones(1))
+    one = jnp.ones(1)
+    jnp.sin(one)  # which compiles it
+    return partial(jnp.sin, one)
