@@ -84,32 +84,14 @@ def first_call() -> Iterator[Callable[[], Explanation | None]]:
 
 
 def _recorded(call: CalledTrace, rewritten: list[Any], is_too_long: bool) -> RecordedTrace:
+    """What is known of a trace; `is_too_long` if XLA took too long to compile once more."""
     by_xla = private.is_by_xla(call.trace)
     # Grappler rewrites a trace at its first run, which was before if the trace isn't new.
     graphs = rewritten if call.is_new and not by_xla else []
     return RecordedTrace(explain.name(call.trace), call, graphs, by_xla and not is_too_long)
 
 
-def eager_operation() -> Callable[[], Any]:
-    return partial(neg, tf.ones(1))
-
-
-def eager_operations(explanation: Explanation) -> int | None:
-    """The recorded operations that eager code starts one by one, without loops and branches.
-
-    What was computed in advance isn't counted, because eager code may compute it in Python. None
-    where the fates aren't known.
-    """
-    if explanation.program is None:
-        return None
-    return sum(
-        node.fate not in (DROPPED, FOLDED, FREE) and node.operation not in _ONLY_IN_GRAPHS
-        for graph in explanation.graphs()
-        for node in graph.stages[0].operations
-    )
-
-
-# Whether compiled code runs, and what comes before it
+# Whether compiled code runs
 
 
 def watched_call(run: Function) -> WatchedCall:
@@ -188,6 +170,9 @@ def why_not_compiled(function: Any) -> str:
     return ""
 
 
+# What a call costs before and without compiled code
+
+
 def seconds_before(run: Function) -> float | None:
     """The time until a call of `run` calls its first trace, and what it takes to enter a trace.
 
@@ -222,3 +207,22 @@ def seconds_before(run: Function) -> float | None:
 def _add_one_to_first(*tensors: Any) -> Any:
     first = next(filter(tf.is_tensor, tf.nest.flatten(tensors)), tf.constant(0.0))
     return first[(0,) * first.shape.rank] + 1
+
+
+def eager_operation() -> Callable[[], Any]:
+    return partial(neg, tf.ones(1))
+
+
+def eager_operations(explanation: Explanation) -> int | None:
+    """The recorded operations that eager code starts one by one, without loops and branches.
+
+    What was computed in advance isn't counted, because eager code may compute it in Python. None
+    where the fates aren't known.
+    """
+    if explanation.program is None:
+        return None
+    return sum(
+        node.fate not in (DROPPED, FOLDED, FREE) and node.operation not in _ONLY_IN_GRAPHS
+        for graph in explanation.graphs()
+        for node in graph.stages[0].operations
+    )
