@@ -84,6 +84,18 @@ def test_a_tracer_that_leaks_in_a_program_of_earlier_is_found():
     assert (report.compilations, report.graph_count, len(report.unsupported)) == (1, 1, 1)
 
 
+def test_to_find_a_leak_takes_one_trace():
+    shapes = []
+
+    def noting(x):
+        shapes.append(x.shape)
+        return keeps(x)
+
+    assert explain(noting, X).unsupported
+    assert shapes == [X.shape]
+    assert not jax.config.jax_check_tracer_leaks
+
+
 @jax.custom_vjp
 def sine(x):
     return jnp.sin(x)

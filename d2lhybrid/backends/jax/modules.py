@@ -141,13 +141,13 @@ def traced(model: Any, args: Args, kwargs: Kwargs) -> Any:
     """
     if not is_jitted(model):
         return pure(model).fitted(args, kwargs).trace(args, kwargs)
-    argnums, argnames = private.static_arguments(model)
     if private.is_by_nnx(model):  # which takes modules as arguments
+        argnums, argnames = private.static_arguments(model)
         function = partial(unjitted(model))  # a new one
         jitted = flax().jit(function, static_argnums=argnums, static_argnames=argnames)
         return jitted.trace(*args, **kwargs).traced
-    plain = replace(pure(unjitted(model)), static_keys=frozenset({*argnums, *argnames}))
-    return plain.trace(args, kwargs)
+    static_keys = pure(model).static_keys
+    return replace(pure(unjitted(model)), static_keys=static_keys).trace(args, kwargs)
 
 
 def inference(model: Any) -> Any:
