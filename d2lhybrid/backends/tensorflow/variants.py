@@ -15,7 +15,7 @@ from d2lhybrid.backends.layers import Layer, chain
 from d2lhybrid.backends.mlp import functions
 from d2lhybrid.backends.tensorflow import litert
 from d2lhybrid.backends.tensorflow.modules import MODULES, eager, require_numbers
-from d2lhybrid.backends.variant import DeferredBuild, Variant, VariantsByName, WithCompilerNote
+from d2lhybrid.backends.variant import DeferredBuild, Variant, VariantsByName
 from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.i18n import noop as N_
 
@@ -116,14 +116,15 @@ def _predict(net: Any, args: Args, kwargs: Kwargs) -> VariantsByName:
     if not isinstance(net, tf.keras.Model) or len(args) != 1 or kwargs:
         return {}
 
-    def build() -> WithCompilerNote:
+    def build() -> Function:
         twin = object.__new__(type(net))  # has the model's layers, and attributes of its own
         vars(twin).update(vars(net))
         with kept_attributes(net):
             twin.make_predict_function()
-        return WithCompilerNote(partial(twin.predict, verbose=0), lambda: _PREDICT_NOTE)
+        return partial(twin.predict, verbose=0)
 
-    return {"predict": Variant(DeferredBuild(build), "y = net.predict(x, verbose=0)")}
+    run = DeferredBuild(build, compiler_note=lambda: _PREDICT_NOTE)
+    return {"predict": Variant(run, "y = net.predict(x, verbose=0)")}
 
 
 def dense_layers(net: Any) -> list[Layer] | None:
