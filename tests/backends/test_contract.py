@@ -91,12 +91,14 @@ def test_each_variant_is_written_by_hand_as_its_code_says(framework, tmp_path, m
 def test_the_code_passes_the_arguments_as_they_were_given(
     framework, by_name, tmp_path, monkeypatch
 ):
+    if by_name and framework == "mxnet":
+        pytest.skip("Gluon's blocks take no keyword arguments")
     monkeypatch.chdir(tmp_path)
     net, x = masked_model(framework)
     args, kwargs = ((x,), {"mask": x * 3}) if by_name else ((x, x * 3), {})
     names = {"net": net, "x": x, "image": x, "mask": x * 3}
     ways = variants(call(net, *args, **kwargs), all=True)
-    expected = copy_outputs(net(*args, **kwargs) if framework != "mxnet" else net(x, x * 3))
+    expected = copy_outputs(net(*args, **kwargs))
     ran = []
     for label, snippet in ways.code.items():
         if label not in ways.unavailable:

@@ -66,26 +66,15 @@ def test_a_dense_layer_that_flattens_its_input_has_no_references():
         assert all("dense layers" in unavailable[name] for name in ("C", "NumPy"))
 
 
-def test_keyword_arguments():
-    class Weighted(mx.gluon.HybridBlock):
-        def __init__(self):
-            super().__init__()
-            self.weight = self.params.get("weight", shape=(1, 8), init="ones")
-
-        def hybrid_forward(self, F, x, mask, weight):
-            return x * mask * weight
-
-    _net, x = mxnet_model()
-    weighted = Weighted()
-    weighted.initialize()
-    v = variants(call(weighted, x, mask=x))
-    for function in v.values():
-        assert np.allclose(function(x, mask=x * 2).asnumpy(), 2 * x.asnumpy() ** 2)
-    with pytest.raises(CallFailedError, match="masks"):
-        variants(call(weighted, x, masks=x))
-    trainer = mx.gluon.Trainer(weighted.collect_params(), "sgd")
-    with pytest.raises(CallFailedError, match="scales"):
-        training(call(weighted, x, scales=3.0), mx.gluon.loss.L2Loss(), trainer, (x,))
+def test_a_block_takes_no_keyword_arguments():
+    net, x = mxnet_model()
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd")
+    with pytest.raises(CallFailedError, match="keyword argument 'mask'"):
+        variants(call(net, x, mask=x))
+    with pytest.raises(CallFailedError, match="keyword argument 'mask'"):
+        training(call(net, x, mask=x), mx.gluon.loss.L2Loss(), trainer, (x,))
+    with pytest.raises(CallFailedError, match="keyword argument 'mask'"):
+        explain(call(net, x, mask=x))
 
 
 def test_plain_blocks_and_functions_are_fallbacks():

@@ -6,7 +6,6 @@ from mxnet.gluon import Block, Parameter
 
 from d2lhybrid.backends.defaults import models as defaults
 from d2lhybrid.backends.mxnet.device import is_numpy, semantics
-from d2lhybrid.backends.mxnet.modules import bind_positional
 from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.output import silent
 
@@ -20,7 +19,5 @@ def classes() -> tuple[tuple[type, ...], tuple[type, ...]]:
 
 
 def infer(model: Function, args: Args, kwargs: Kwargs) -> Any:
-    if isinstance(model, Block):
-        args, kwargs = bind_positional(model, args, kwargs), {}
     with semantics(is_numpy(args)), silent():
         return model(*args, **kwargs)
