@@ -20,7 +20,7 @@ from d2lhybrid.core.errors import ArgumentError
 
 if TYPE_CHECKING:  # so that waiting for a device imports nothing that only other verbs need
     from d2lhybrid.backends import protocol
-    from d2lhybrid.backends.formats import Format, FormatsModule
+    from d2lhybrid.backends.formats import Format
 
 # What is taken of a framework for which its folder gives nothing else.
 BUSY_BOUND = 9.5
@@ -120,7 +120,7 @@ class Framework:
         """What it writes and reads, by name, the best first; the framework isn't imported."""
         if not self._has("formats"):
             return {}
-        module: FormatsModule = import_module(f"{self.folder}.formats")
+        module: protocol.FormatsModule = import_module(f"{self.folder}.formats")
         return module.FORMATS
 
     def _has(self, part: str) -> bool:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from d2lhybrid.backends.defaults.device import Setting
+from d2lhybrid.backends.formats import Format
 from d2lhybrid.backends.layers import Layer
 from d2lhybrid.backends.variant import VariantsByName
 from d2lhybrid.core.arguments import Args, Function, Kwargs
@@ -215,6 +216,14 @@ class ExplainModule(Protocol):
         """What the framework's compiler makes of a call, with the graphs that it takes."""
 
 
+class FormatsModule(Protocol):
+    """``formats.py``: how a model is saved and loaded. Its import imports no framework."""
+
+    @property
+    def FORMATS(self) -> Mapping[str, Format]:
+        """What it writes and reads, by name, the best first."""
+
+
 class WhyModule(Protocol):
     """``why.py``: why a call takes the time that it takes, which ``d2lhybrid.why`` asks."""
 
@@ -262,6 +271,7 @@ Modules = tuple[
     CompilerModule,
     TrainingModule,
     ExplainModule,
+    FormatsModule,
     WhyModule,
 ]
 

@@ -5,8 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.backends.example_call import ExampleCall
-from d2lhybrid.backends.formats import Format, Option, Options
+from d2lhybrid.backends.formats import ExampleCall, Format, Option, Options
 from d2lhybrid.core.i18n import noop as N_
 
 PLATFORMS = ("cpu", "cuda")  # a program that is saved on one of them runs on the other

@@ -6,8 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.backends.example_call import ExampleCall
-from d2lhybrid.backends.formats import Format, NativeProgram, Option, Options
+from d2lhybrid.backends.formats import ExampleCall, Format, NativeProgram, Option, Options
 from d2lhybrid.backends.mxnet.compat import import_mxnet
 from d2lhybrid.core.errors import SaveError
 from d2lhybrid.core.i18n import gettext as _, noop as N_

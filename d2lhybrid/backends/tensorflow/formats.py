@@ -5,8 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.backends.example_call import ExampleCall
-from d2lhybrid.backends.formats import Format, NativeProgram, Option, Options
+from d2lhybrid.backends.formats import ExampleCall, Format, NativeProgram, Option, Options
 from d2lhybrid.core.i18n import noop as N_
 
 SIGNATURE = "serving_default"

@@ -1,0 +1,191 @@
+"""The example call of an artifact, run: what it returns, and which axes of its inputs may vary."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from d2lhybrid.artifacts.examples import RecordedCall
+from d2lhybrid.backends.base import Framework
+from d2lhybrid.backends.formats import ExampleCall, Format
+from d2lhybrid.backends.outputs import copy_outputs
+from d2lhybrid.core.arguments import BY_POSITION, Call, parameters_of
+from d2lhybrid.core.compare_outputs import mismatch
+from d2lhybrid.core.errors import ArgumentError, SaveError, brief
+from d2lhybrid.core.host_array import HostArray
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.pytree import Leaf
+from d2lhybrid.core.treespec import TreeSpec, tree_flatten
+
+DynamicDims = Mapping[str, Mapping[int, str]]  # for each input by name, its axes by theirs
+
+
+def run_example(
+    framework: Framework, chosen: Format, call: Call, dynamic: DynamicDims | None
+) -> tuple[ExampleCall, list[RecordedCall]]:
+    """Run a call, and larger inputs if the model takes them; inputs and outputs of both.
+
+    Args:
+        framework: That of the model.
+        chosen: The format that will write it.
+        call: The model and its arguments.
+        dynamic: The axes that may vary, if the user names some; by default those of the batch.
+
+    Raises:
+        SaveError: The arguments hold something else than tensors and constants, or the model
+            returns no tensors, or computes something else while it is trained.
+        ArgumentError: No input has an axis that `dynamic` names.
+    """
+    is_tensor, to_host = framework.device.is_tensor, framework.device.to_host
+    names = _positional_names(chosen.function(call.function), len(call.args))
+    by_name = {**dict(zip(names, call.args, strict=True)), **call.kwargs}
+    _tree, given = tree_flatten(by_name, is_tensor, "")
+    in_spec, _leaves = tree_flatten((call.args, call.kwargs), is_tensor, "")
+    inputs = [tensor for _path, tensor in given]
+    example = ExampleCall(
+        call.function, call.args, call.kwargs, is_tensor, in_spec, inputs, _names(given)
+    )
+    example.out_spec, returned = _infer(framework, example, inputs)
+    if not returned:
+        raise SaveError(_("Expected a model that returns tensors, but it returns none."))
+    example.output_names = _names(returned, example.input_names)
+    outputs = [tensor for _path, tensor in returned]
+    recorded = [*map(to_host, inputs)]
+    calls = [(recorded, [*map(to_host, outputs)])]
+    _require_evaluating(example, outputs)
+    if dynamic is None:
+        example.dynamic_dims = _batch_dims(in_spec, [one.array.shape for one in recorded])
+    else:
+        _require_dims(dynamic, example.input_names, [one.array.ndim for one in recorded])
+        example.dynamic_dims = [dict(dynamic.get(name, {})) for name in example.input_names]
+        example.dims_are_required = True
+    if any(example.dynamic_dims):
+        longer = [*map(_doubled, recorded, example.dynamic_dims)]
+        options = chosen.options(inputs)
+        example.larger_inputs = [framework.device.from_host(one, options) for one in longer]
+        try:
+            returns, returned = _infer(framework, example, example.larger_inputs)
+            if returns != example.out_spec:
+                raise ValueError(_("the output has a different structure"))
+            larger_outputs = [to_host(tensor) for _path, tensor in returned]
+            calls.append(([*map(to_host, example.larger_inputs)], larger_outputs))
+        except Exception as error:
+            fix_axes(example, brief(error))
+    return example, calls
+
+
+def fix_axes(example: ExampleCall, reason: str) -> None:
+    """Let no axis vary, for that reason.
+
+    Raises:
+        SaveError: The user named axes that should vary.
+    """
+    if example.dims_are_required:
+        raise SaveError(_("The model does not let these axes vary: {reason}."), reason=reason)
+    example.dynamic_dims, example.larger_inputs = [{} for _input in example.inputs], []
+    example.fixed_because = "".join(filter(str.isprintable, " ".join(reason.split())))
+
+
+def _infer(
+    framework: Framework, example: ExampleCall, inputs: Sequence[Any]
+) -> tuple[TreeSpec, list[Leaf]]:
+    """What the model returns for inference, given tensors in the places of those of the example."""
+    args, kwargs = example.arguments(inputs)
+    return example.flattened(framework.models.infer(example.model, args, kwargs))
+
+
+def _require_evaluating(example: ExampleCall, outputs: Sequence[Any]) -> None:
+    """Raise SaveError if the model, as it is now, computes something else than for inference."""
+    module = getattr(example.model, "__self__", example.model)
+    if not hasattr(module, "eval") or not getattr(module, "training", True):
+        return  # modules of Flax NNX have no flag, so they are asked
+    now, for_inference = map(copy_outputs, (example.flat(*example.inputs), tuple(outputs)))
+    if difference := mismatch(now, for_inference):
+        text = _(
+            "Expected a model in evaluation mode and without state, because that's how it is "
+            "saved. Received: one whose outputs differ from those that were saved ({difference}). "
+            "Call {code}."
+        )
+        raise SaveError(text, difference=difference, code="model.eval()")
+
+
+def _doubled(given: HostArray, dims: Mapping[int, str]) -> HostArray:
+    """The array, twice as long in these axes."""
+    array = given.array
+    for axis in dims:
+        array = np.concatenate([array, array], axis)
+    return HostArray(given.dtype, array)
+
+
+def _batch_dims(in_spec: TreeSpec, shapes: Sequence[tuple[int, ...]]) -> list[dict[int, str]]:
+    """The first axis of the first input, and of each other one that is as long there.
+
+    Parameters are no such inputs, nor are tensors without axes.
+    """
+    parameter_count = _count_parameters(in_spec)
+    lengths = [
+        shape[:1] if number >= parameter_count else () for number, shape in enumerate(shapes)
+    ]
+    batch = next(filter(None, lengths), ())
+    return [{0: "batch"} if length and length == batch else {} for length in lengths]
+
+
+def _count_parameters(in_spec: TreeSpec) -> int:
+    """How many tensors are parameters: those in dictionaries before the first other input."""
+    positional, by_keyword = in_spec.parts
+    parameter_count = 0
+    for argument in (*positional.parts, *by_keyword.parts):
+        tensor_count = argument.count_tensors()
+        if argument.kind != "dict" and tensor_count:
+            return parameter_count
+        parameter_count += tensor_count
+    return 0  # there is nothing else, so these are the inputs
+
+
+def _require_dims(dynamic: DynamicDims, names: Sequence[str], ranks: Sequence[int]) -> None:
+    """Raise ArgumentError unless each name in `dynamic` is an input that has these axes."""
+    rank_of = dict(zip(names, ranks, strict=True))
+    are_fine = isinstance(dynamic, Mapping) and all(
+        isinstance(dims, Mapping) and name in rank_of and dims.keys() <= {*range(rank_of[name])}
+        for name, dims in dynamic.items()
+    )
+    if are_fine:
+        return
+    if not names:
+        text = _(
+            "Expected no {option}, because there is no tensor among the inputs. Received: "
+            "{received!r}."
+        )
+        raise ArgumentError(text.format(option="dynamic", received=dynamic))
+    text = _(
+        "Expected axes of the inputs ({names}) as dynamic, such as {example}. "
+        "Received: {received!r}."
+    )
+    example = f"{{{names[0]!r}: {{0: 'batch'}}}}"
+    raise ArgumentError(text.format(names=", ".join(names), example=example, received=dynamic))
+
+
+def _names(leaves: Sequence[Leaf], taken: Sequence[str] = ()) -> list[str]:
+    """Names of inputs or outputs that every format can hold, made from the paths to them.
+
+    ONNX has one name for each tensor, so outputs do not get those that inputs have `taken`.
+    """
+    names: list[str] = []
+    for path, _tensor in leaves:
+        inner = re.sub(r"^output(?=\['?[A-Za-z_])", "", path)
+        name = "output_0" if inner == "output" else re.sub(r"\W+", "_", inner).strip("_")
+        while name in (*names, *taken):  # it occurs again
+            name += "_2"
+        names.append(name)
+    return names
+
+
+def _positional_names(function: Any, count: int) -> list[str]:
+    """What a function calls the first of what it takes by position; a number if it doesn't tell."""
+    names = [
+        parameter.name
+        for parameter in parameters_of(function)
+        if parameter.kind in BY_POSITION and parameter.name != "self"
+    ]
+    return [*names, *(f"input_{i}" for i in range(len(names), count))][:count]
