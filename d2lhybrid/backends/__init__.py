@@ -40,10 +40,22 @@ def get(name: str) -> Framework:
         UnknownFrameworkError: there is none of that name.
     """
     if not isinstance(name, str) or name not in _records:
-        from d2lhybrid.backends.unknown import unknown_name  # and the catalogs, for an error alone
-
-        raise unknown_name(name, known())
+        raise _unknown_name(name)
     return _records[name]
+
+
+def _unknown_name(name: Any) -> Exception:
+    """The error to raise where no framework has this name: which there are, and which is meant."""
+    from d2lhybrid.core.errors import UnknownFrameworkError
+    from d2lhybrid.core.i18n import gettext as _  # and the catalogs, for an error alone
+    from d2lhybrid.core.wording import kind_of, nearest, write_nearest
+
+    text = _("Expected one of the frameworks {frameworks}. Received: {received}.")
+    by_display = {framework.display: framework.name for framework in known()}
+    names = [*by_display.values()]
+    message = text.format(frameworks=", ".join(map(repr, names)), received=kind_of(name))
+    near = nearest(name, [*names, *by_display]) if isinstance(name, str) else ""
+    return UnknownFrameworkError(message + write_nearest(by_display.get(near, near), names))
 
 
 def loaded() -> tuple[Framework, ...]:

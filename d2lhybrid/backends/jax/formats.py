@@ -29,8 +29,8 @@ class Exported(Format):
     def write(self, example: ExampleCall, folder: Path) -> dict[str, Option]:
         import jax
 
-        from d2lhybrid.backends.attributes import kept_attributes
         from d2lhybrid.backends.jax.modules import eager, inference, pure
+        from d2lhybrid.backends.state import kept_attributes
 
         model = pure(eager(inference(example.model)))
         function = jax.jit(replace(example, model=partial(model.run, model.weights)).flat)

@@ -9,12 +9,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from d2lhybrid.backends.attributes import kept_attributes, leaving_attributes
 from d2lhybrid.backends.call_code import passed, positional
 from d2lhybrid.backends.checks import require_options
 from d2lhybrid.backends.jax.modules import eager, flax, is_module, pure
 from d2lhybrid.backends.layers import Layer, chain
 from d2lhybrid.backends.mlp import functions
+from d2lhybrid.backends.state import kept_attributes, leaving_attributes
 from d2lhybrid.backends.variant import DeferredBuild, Variant, VariantsByName
 from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.i18n import noop as N_

@@ -68,7 +68,7 @@ def _traced(example: ExampleCall) -> Any:
     """A traced function of flat tensors that returns flat ones."""
     import tensorflow as tf
 
-    from d2lhybrid.backends.attributes import kept_attributes
+    from d2lhybrid.backends.state import kept_attributes
     from d2lhybrid.backends.tensorflow.modules import inference
     from d2lhybrid.backends.tensorflow.private import autographed
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from d2lhybrid.backends.attributes import leaving_attributes
 from d2lhybrid.backends.callables import callables_in
 from d2lhybrid.backends.failures import without_logs
+from d2lhybrid.backends.state import leaving_attributes
 from d2lhybrid.backends.tensorflow import private
 from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.errors import CannotBuildError

@@ -6,9 +6,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from d2lhybrid.backends.attributes import leaving_attributes
 from d2lhybrid.backends.checks import require_own, require_trainable
-from d2lhybrid.backends.state import copied
+from d2lhybrid.backends.state import copied, leaving_attributes
 from d2lhybrid.backends.tensorflow import private
 from d2lhybrid.backends.tensorflow.modules import SEEDS, require_numbers
 from d2lhybrid.backends.variant import DeferredBuild, TrainingStep, Variant, VariantsByName

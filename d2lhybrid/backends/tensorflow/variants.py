@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from d2lhybrid.backends.attributes import kept_attributes, leaving_attributes
 from d2lhybrid.backends.call_code import passed, positional
 from d2lhybrid.backends.checks import require_options
 from d2lhybrid.backends.layers import Layer, chain
 from d2lhybrid.backends.mlp import functions
+from d2lhybrid.backends.state import kept_attributes, leaving_attributes
 from d2lhybrid.backends.tensorflow import litert
 from d2lhybrid.backends.tensorflow.modules import MODULES, eager, require_numbers
 from d2lhybrid.backends.variant import DeferredBuild, Variant, VariantsByName
