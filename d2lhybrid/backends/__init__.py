@@ -10,6 +10,7 @@ of einops, and that a backend is modules of the same names that of Keras.
 
 from __future__ import annotations
 
+import os
 import pkgutil
 import sys
 from importlib import import_module
@@ -72,6 +73,15 @@ def _is_whole(module: Any) -> bool:
     """Was it imported from files, and not made from a folder without any?"""
     from_files = getattr(module, "__file__", None) is not None or not hasattr(module, "__path__")
     return module is not None and from_files
+
+
+def variables_for_child(**more: str) -> dict[str, str]:
+    """The variables of this process for one that it starts, with `more` where there are no such.
+
+    Those of the frameworks are among them, so that none of them takes a GPU's memory beforehand.
+    """
+    ours = {key: value for one in known() for key, value in one.environment.items()}
+    return {**ours, **more, **os.environ}
 
 
 def is_used(framework: Framework) -> bool:

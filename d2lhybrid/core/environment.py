@@ -28,6 +28,12 @@ def variable_set(name: str) -> Iterator[None]:
             os.environ[name] = before
 
 
+def number_in(variable: str) -> int | None:
+    """The whole number that a variable is set to; None if it isn't set to one."""
+    text = os.environ.get(variable, "")
+    return int(text) if text.isdecimal() else None
+
+
 def ipython() -> Any:
     """The shell of IPython that this code runs in, in a notebook or a terminal; None elsewhere."""
     module = sys.modules.get("IPython")

@@ -20,7 +20,6 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from d2lhybrid.backends import known
-from d2lhybrid.backends.environment import variables_for_caches, variables_for_threads
 from d2lhybrid.backends.verb import running
 from d2lhybrid.core.errors import CallFailedError, D2LHybridError
 from d2lhybrid.core.i18n import general, gettext as _, language, noop as N_, sentences
@@ -202,10 +201,10 @@ class ProcessExperiment:
         changes |= dict.fromkeys(TEMPORARY, str(folder))
         for framework in known():
             if self.threads is not None:
-                changes |= variables_for_threads(framework, self.threads)
+                changes |= framework.variables_for_threads(self.threads)
             # What a compiler finds out of the machine, it finds for all callables. What it compiles
             # goes into a folder of its own for each (``Experiment.cold_caches``).
-            changes |= variables_for_caches(framework, folder / "caches")
+            changes |= framework.variables_for_caches(folder / "caches")
         variables = {**os.environ, **changes}
         return {name: value for name, value in variables.items() if value is not None}
 

@@ -8,7 +8,6 @@ from processes import python
 
 from d2lhybrid import compare
 from d2lhybrid.backends import get, known
-from d2lhybrid.backends.environment import variables_for_threads
 from d2lhybrid.errors import ArgumentError
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what frameworks warn of when they are imported
@@ -210,5 +209,5 @@ def test_a_fresh_process_has_as_many_threads_as_were_asked_for(name):
         "device = framework.device; device.compute_on(device.devices()[0])\n"
         "print(device.thread_count())"
     )
-    env = {**os.environ, **variables_for_threads(get(name), 1)}
+    env = {**os.environ, **get(name).variables_for_threads(1)}
     assert python("-c", code, name, **env).stdout.strip() == "1"

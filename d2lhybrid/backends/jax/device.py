@@ -11,8 +11,8 @@ import numpy as np
 
 from d2lhybrid.backends.base import tracing_text
 from d2lhybrid.backends.defaults import device as defaults
-from d2lhybrid.backends.environment import threads_set
 from d2lhybrid.backends.jax import private
+from d2lhybrid.core.environment import number_in
 from d2lhybrid.core.errors import TracingError
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.pytree import leaves
@@ -88,7 +88,7 @@ def accelerators() -> list[str]:
 
 
 def thread_count() -> int | None:
-    return threads_set("NPROC")  # None: all cores
+    return number_in("NPROC")  # None: all cores
 
 
 def is_tensor(obj: Any) -> bool:

@@ -8,8 +8,8 @@ import mxnet
 
 from d2lhybrid.backends.base import tracing_text
 from d2lhybrid.backends.defaults import device as defaults
-from d2lhybrid.backends.environment import threads_set
 from d2lhybrid.backends.mxnet import private
+from d2lhybrid.core.environment import number_in
 from d2lhybrid.core.errors import TracingError
 from d2lhybrid.core.host_array import HostArray
 
@@ -43,7 +43,7 @@ def wait_for(_output: Any) -> None:
 
 
 def thread_count() -> int | None:
-    return threads_set("OMP_NUM_THREADS")  # it does not tell what else it may use
+    return number_in("OMP_NUM_THREADS")  # it does not tell what else it may use
 
 
 def is_tensor(obj: Any) -> bool:

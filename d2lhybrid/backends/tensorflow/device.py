@@ -7,8 +7,8 @@ import tensorflow as tf
 
 from d2lhybrid.backends.base import tracing_text
 from d2lhybrid.backends.defaults import device as defaults
-from d2lhybrid.backends.environment import threads_set
 from d2lhybrid.backends.tensorflow import private
+from d2lhybrid.core.environment import number_in
 from d2lhybrid.core.errors import TracingError
 from d2lhybrid.core.host_array import HostArray
 
@@ -55,7 +55,7 @@ def peak_memory_bytes() -> int | None:
 
 def thread_count() -> int | None:
     by_code = tf.config.threading.get_intra_op_parallelism_threads()  # 0: none was set
-    return by_code or threads_set("TF_NUM_INTRAOP_THREADS")  # None: all cores
+    return by_code or number_in("TF_NUM_INTRAOP_THREADS")  # None: all cores
 
 
 def accelerators() -> list[str]:
