@@ -127,11 +127,8 @@ class ModelsModule(Protocol):
         made of these parts count or average in, such as running means.
         """
 
-    def warnings(self, model: Function, args: Args, kwargs: Kwargs, /) -> Iterable[str]:
-        """Sentences for a reader who measures this call as inference, if it is something else.
-
-        So it is if layers act as in training, or if each call copies an argument to another device.
-        """
+    def layers_in_training(self, model: Function, /) -> Iterable[Any]:
+        """The layers that act as in training when the model is called, such as dropout."""
 
     def donates(self, function: Function, /) -> bool:
         """Does a call of it delete arguments, whose memory its result gets?"""

@@ -82,7 +82,7 @@ class Experiment:
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """Sentences about calls that answer another question than the reader's."""
-        return tuple(warnings(self.functions, self.args, self.kwargs))
+        return tuple(warnings(self.functions))
 
     def run(self) -> Comparison:
         """Call each once, warm up, and take rounds until every verdict is clear or time is up."""

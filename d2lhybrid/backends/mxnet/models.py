@@ -11,7 +11,7 @@ from d2lhybrid.core.output import silent
 
 donates = defaults.donates
 snapshot = defaults.snapshot
-warnings = defaults.warnings
+layers_in_training = defaults.layers_in_training
 
 
 def classes() -> tuple[tuple[type, ...], tuple[type, ...]]:

@@ -104,14 +104,6 @@ def unchanged(model: Function, args: Args, kwargs: Kwargs) -> Iterator[None]:
             put_back()
 
 
-def trained_layers(model: Any) -> list[Any]:
-    """The layers of Keras in a model that act in training: they normalize by batches, or drop."""
-    layers, keras = private.layers(model), tf.keras.layers
-    normalize = [one for one in layers if isinstance(one, keras.BatchNormalization)]
-    drop = [one for one in layers if isinstance(one, keras.Dropout) and one.rate > 0]
-    return [*normalize, *drop]
-
-
 def require_numbers(inputs: Iterable[Any]) -> None:
     """Raise CannotBuildError for strings among a graph's inputs.
 
