@@ -150,20 +150,13 @@ def _require_dims(dynamic: DynamicDims, names: Sequence[str], ranks: Sequence[in
         isinstance(dims, Mapping) and name in rank_of and dims.keys() <= {*range(rank_of[name])}
         for name, dims in dynamic.items()
     )
-    if are_fine:
-        return
-    if not names:
+    if not are_fine:
         text = _(
-            "Expected no {option}, because there is no tensor among the inputs. Received: "
-            "{received!r}."
+            "Expected axes of the inputs ({names}) as dynamic, such as {example}. "
+            "Received: {received!r}."
         )
-        raise ArgumentError(text.format(option="dynamic", received=dynamic))
-    text = _(
-        "Expected axes of the inputs ({names}) as dynamic, such as {example}. "
-        "Received: {received!r}."
-    )
-    example = f"{{{names[0]!r}: {{0: 'batch'}}}}"
-    raise ArgumentError(text.format(names=", ".join(names), example=example, received=dynamic))
+        example = {next(iter(names), "x"): {0: "batch"}}
+        raise ArgumentError(text.format(names=", ".join(names), example=example, received=dynamic))
 
 
 def _names(leaves: Sequence[Leaf], taken: Sequence[str] = ()) -> list[str]:
