@@ -37,39 +37,23 @@ def run_example(
             returns no tensors, or computes something else while it is trained.
         ArgumentError: No input has an axis that `dynamic` names.
     """
-    is_tensor, to_host = framework.device.is_tensor, framework.device.to_host
-    names = _positional_names(chosen.function(call.function), len(call.args))
-    by_name = {**dict(zip(names, call.args, strict=True)), **call.kwargs}
-    _tree, given = tree_flatten(by_name, is_tensor, "")
-    in_spec, _leaves = tree_flatten((call.args, call.kwargs), is_tensor, "")
-    inputs = [tensor for _path, tensor in given]
-    example = ExampleCall(
-        call.function, call.args, call.kwargs, is_tensor, in_spec, inputs, _names(given)
-    )
-    example.out_spec, returned = _infer(framework, example, inputs)
+    example = _example(framework, chosen, call)
+    example.out_spec, returned, recorded = _record(framework, example, example.inputs)
     if not returned:
         raise SaveError(_("Expected a model that returns tensors, but it returns none."))
     example.output_names = _names(returned, example.input_names)
-    outputs = [tensor for _path, tensor in returned]
-    recorded = [*map(to_host, inputs)]
-    calls = [(recorded, [*map(to_host, outputs)])]
-    _require_evaluating(example, outputs)
-    if dynamic is None:
-        example.dynamic_dims = _batch_dims(in_spec, [one.array.shape for one in recorded])
-    else:
-        _require_dims(dynamic, example.input_names, [one.array.ndim for one in recorded])
-        example.dynamic_dims = [dict(dynamic.get(name, {})) for name in example.input_names]
-        example.dims_are_required = True
+    _require_evaluating(example, [tensor for _path, tensor in returned])
+    calls, (inputs, _outputs) = [recorded], recorded
+    _set_axes(example, dynamic, [one.array.shape for one in inputs])
     if any(example.dynamic_dims):
-        longer = [*map(_doubled, recorded, example.dynamic_dims)]
-        options = chosen.options(inputs)
-        example.larger_inputs = [framework.device.from_host(one, options) for one in longer]
+        options = chosen.options(example.inputs)
+        for longer in map(_doubled, inputs, example.dynamic_dims):
+            example.larger_inputs.append(framework.device.from_host(longer, options))
         try:
-            returns, returned = _infer(framework, example, example.larger_inputs)
+            returns, _leaves, recorded = _record(framework, example, example.larger_inputs)
             if returns != example.out_spec:
                 raise ValueError(_("the output has a different structure"))
-            larger_outputs = [to_host(tensor) for _path, tensor in returned]
-            calls.append(([*map(to_host, example.larger_inputs)], larger_outputs))
+            calls.append(recorded)
         except Exception as error:
             fix_axes(example, brief(error))
     return example, calls
@@ -87,12 +71,27 @@ def fix_axes(example: ExampleCall, reason: str) -> None:
     example.fixed_because = "".join(filter(str.isprintable, " ".join(reason.split())))
 
 
-def _infer(
+def _example(framework: Framework, chosen: Format, call: Call) -> ExampleCall:
+    """The call before it is run, with what its inputs are called."""
+    is_tensor, args, kwargs = framework.device.is_tensor, call.args, call.kwargs
+    names = _positional_names(chosen.function(call.function), len(args))
+    _tree, leaves = tree_flatten({**dict(zip(names, args, strict=True)), **kwargs}, is_tensor, "")
+    in_spec, _leaves = tree_flatten((args, kwargs), is_tensor, "")
+    inputs = [tensor for _path, tensor in leaves]
+    return ExampleCall(call.function, args, kwargs, is_tensor, in_spec, inputs, _names(leaves))
+
+
+def _record(
     framework: Framework, example: ExampleCall, inputs: Sequence[Any]
-) -> tuple[TreeSpec, list[Leaf]]:
-    """What the model returns for inference, given tensors in the places of those of the example."""
+) -> tuple[TreeSpec, list[Leaf], RecordedCall]:
+    """Run the model for inference on tensors in the places of those of the example.
+
+    Returns the tree of its output, the tensors in it, and copies of the inputs and of these.
+    """
     args, kwargs = example.arguments(inputs)
-    return example.flattened(framework.models.infer(example.model, args, kwargs))
+    tree, leaves = example.flattened(framework.models.infer(example.model, args, kwargs))
+    to_host = framework.device.to_host
+    return tree, leaves, ([*map(to_host, inputs)], [to_host(tensor) for _path, tensor in leaves])
 
 
 def _require_evaluating(example: ExampleCall, outputs: Sequence[Any]) -> None:
@@ -108,6 +107,18 @@ def _require_evaluating(example: ExampleCall, outputs: Sequence[Any]) -> None:
             "Call {code}."
         )
         raise SaveError(text, difference=difference, code="model.eval()")
+
+
+def _set_axes(
+    example: ExampleCall, dynamic: DynamicDims | None, shapes: Sequence[tuple[int, ...]]
+) -> None:
+    """Let the axes vary that the user names; by default those of the batch."""
+    if dynamic is None:
+        example.dynamic_dims = _batch_dims(example.in_spec, shapes)
+        return
+    _require_dims(dynamic, dict(zip(example.input_names, map(len, shapes), strict=True)))
+    example.dynamic_dims = [dict(dynamic.get(name, {})) for name in example.input_names]
+    example.dims_are_required = True
 
 
 def _doubled(given: HostArray, dims: Mapping[int, str]) -> HostArray:
@@ -143,9 +154,8 @@ def _count_parameters(in_spec: TreeSpec) -> int:
     return 0  # there is nothing else, so these are the inputs
 
 
-def _require_dims(dynamic: DynamicDims, names: Sequence[str], ranks: Sequence[int]) -> None:
+def _require_dims(dynamic: DynamicDims, rank_of: Mapping[str, int]) -> None:
     """Raise ArgumentError unless each name in `dynamic` is an input that has these axes."""
-    rank_of = dict(zip(names, ranks, strict=True))
     are_fine = isinstance(dynamic, Mapping) and all(
         isinstance(dims, Mapping) and name in rank_of and dims.keys() <= {*range(rank_of[name])}
         for name, dims in dynamic.items()
@@ -155,8 +165,10 @@ def _require_dims(dynamic: DynamicDims, names: Sequence[str], ranks: Sequence[in
             "Expected axes of the inputs ({names}) as dynamic, such as {example}. "
             "Received: {received!r}."
         )
-        example = {next(iter(names), "x"): {0: "batch"}}
-        raise ArgumentError(text.format(names=", ".join(names), example=example, received=dynamic))
+        example = {next(iter(rank_of), "x"): {0: "batch"}}
+        raise ArgumentError(
+            text.format(names=", ".join(rank_of), example=example, received=dynamic)
+        )
 
 
 def _names(leaves: Sequence[Leaf], taken: Sequence[str] = ()) -> list[str]:
