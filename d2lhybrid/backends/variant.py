@@ -76,7 +76,7 @@ class DeferredBuild:
     With `load`, it is compiled ahead of time: ``build()`` is what a release pays once, ``load()``
     what each process pays for what was built. Without, building belongs to the first call.
     `compiler` is the one that building needs, if it has to be started in each process.
-    `compiler_note` gives what there is to say after a call, or "".
+    `compiler_note` is what there is to say of it, if anything.
     `shared` is a folder in which the first of several processes leaves what it has built into a
     ``Folder``, for those after it.
     What the framework warns of meanwhile (TorchScript's end, say) is no news to the reader.
@@ -87,7 +87,7 @@ class DeferredBuild:
         build: Callable[[], Any],
         load: Function | None = None,
         compiler: str = "",
-        compiler_note: Callable[[], str] = lambda: "",
+        compiler_note: str = "",
     ) -> None:
         self._build, self._load = build, load
         self.ahead = load is not None

@@ -123,7 +123,7 @@ def _predict(net: Any, args: Args, kwargs: Kwargs) -> VariantsByName:
             twin.make_predict_function()
         return partial(twin.predict, verbose=0)
 
-    run = DeferredBuild(build, compiler_note=lambda: _PREDICT_NOTE)
+    run = DeferredBuild(build, compiler_note=_PREDICT_NOTE)
     return {"predict": Variant(run, "y = net.predict(x, verbose=0)")}
 
 
