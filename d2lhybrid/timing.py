@@ -117,20 +117,20 @@ class Benchmark:
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        try:
-            # The body's own exception says more than a device's complaint about it.
-            with suppress(Exception) if error else nullcontext():
+        # The body's own exception says more than a device's complaint about it.
+        with suppress(Exception) if error else nullcontext():
+            try:
                 seconds = [clock() for clock in self._clocks if clock is not None]
                 self.device_seconds = max(seconds, default=None)
                 synchronize()
-        finally:
-            self.seconds = perf_counter() - self._start
-            with Benchmark._lock:
-                Benchmark._open -= 1
-            print(f"{self.description}: {self.seconds:.4f} sec")
-        if not Benchmark._open:
-            peaks = device_peaks()
-            self.peak_bytes = sum(peaks.values()) if peaks else None
+            finally:
+                self.seconds = perf_counter() - self._start
+                with Benchmark._lock:
+                    Benchmark._open -= 1
+                print(f"{self.description}: {self.seconds:.4f} sec")
+            if not Benchmark._open:
+                peaks = device_peaks()
+                self.peak_bytes = sum(peaks.values()) if peaks else None
 
 
 def reset_device_peaks() -> None:

@@ -107,11 +107,14 @@ class Experiment:
         longest = claim_seconds(self.time_limit)
         earliest = stats.FEW.start  # a single question may be clear soon
         message = N_("the claim is undecided: measuring for up to {seconds} s more")
-        with (
-            running(self.functions),
-            show_status(message, self.progress, seconds=general(longest)),
-        ):
-            self.stopped = self.rounds.run(lambda: decided(self.comparison()), longest, earliest)
+
+        def is_over() -> bool:
+            return decided(self.comparison())
+
+        with running(self.functions):
+            if not is_over():  # by the rounds of an earlier claim
+                with show_status(message, self.progress, seconds=general(longest)):
+                    self.stopped = self.rounds.run(is_over, longest, earliest)
         return self.comparison()
 
     def comparison(self) -> Comparison:

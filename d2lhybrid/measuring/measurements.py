@@ -60,8 +60,10 @@ class Measurements(Mapping[str, Measurement]):
         times = [self.baseline_repeat, *(m.times for m in self.measurements)]
         kinds = {(samples.count, samples.throughput is None) for samples in times}
         is_short = self.processes and len(self.processes) != self.baseline_repeat.count
-        if is_short or len(kinds) > 1 or self.baseline not in {m.label for m in self.measurements}:
+        if is_short or len(kinds) > 1:
             raise ValueError(_("rounds are missing"))
+        if self.baseline not in self:
+            raise ValueError(_("the baseline is missing"))
 
     def __getitem__(self, label: str) -> Measurement:
         for measurement in self.measurements:

@@ -123,7 +123,8 @@ def compare(
             arguments can be sent there; a line below the table says so.
         why: after the rounds, ask what is observed of the compiled variants; the result has a line
             of facts for each, and a cause if one is decisive. This calls them a few more times, and
-            takes a second at most. The result's ``why()`` can do this later.
+            takes a second at most. The result's ``why()`` can do this later; if fresh processes
+            measure, in one more.
         progress: say what is being built, and count what takes longer than two seconds; None does
             so in a notebook and in a terminal.
         timer: a function that returns seconds, such as ``time.perf_counter``; `time_limit` uses it
@@ -148,6 +149,16 @@ def compare(
     >>> result.verdict("NumPy")
     'faster'
     """
+    settings: dict[str, Any] = {  # before a file is run, or anything is built
+        "time_limit": options.time_limit(time_limit),
+        "seed": secrets.randbits(32) if seed is None else options.number("seed", seed),
+        "check": check if isinstance(check, bool) else options.number("check", check),
+        "margin": options.number("margin", margin),
+        "build_timeout": options.number_or_none("build_timeout", build_timeout),
+        "timer": options.timer(timer),
+    }
+    processes = options.number_or_none("processes", processes)
+    threads = options.number_or_none("threads", threads)
     if isinstance(what, str):
         what = SourceFile(what)
     functions, args, kwargs = callables_of(what, args)
@@ -158,22 +169,13 @@ def compare(
         args,
         kwargs,
         baseline=baseline,
-        time_limit=options.time_limit(time_limit),
-        seed=secrets.randbits(32) if seed is None else options.number("seed", seed),
-        check=check if isinstance(check, bool) else options.number("check", check),
-        margin=options.number("margin", margin),
         references=references,
         unavailable=unavailable,
-        build_timeout=options.number_or_none("build_timeout", build_timeout),
-        timer=options.timer(timer),
         progress=progress,
+        **settings,
     )
-    comparison = _run(
-        experiment,
-        partial(callables_of, what) if isinstance(what, SourceFile) else None,
-        processes=options.number_or_none("processes", processes),
-        threads=options.number_or_none("threads", threads),
-    )
+    make = partial(callables_of, what) if isinstance(what, SourceFile) else None
+    comparison = _run(experiment, make, processes=processes, threads=threads, why=why)
     if why and comparison.stopped != "interrupted":
         with suppress(Exception, KeyboardInterrupt):  # what was measured is there
             return comparison.asked()
@@ -186,6 +188,7 @@ def _run(
     *,
     processes: int | None,
     threads: int | None,
+    why: bool,
 ) -> Comparison:
     """Measure here, or in fresh processes, if they are asked for or other programs hold cores.
 
@@ -202,9 +205,9 @@ def _run(
         text = _("Measured with one thread, because other programs hold {held} of {cores} cores.")
         experiment.circumstance = text.format(held=held, cores=core_count())
     if processes:
-        return ProcessExperiment(experiment, processes, threads, make).run()
+        return ProcessExperiment(experiment, processes, threads, make, why).run()
     try:
-        return OneProcessExperiment(experiment, 1, threads, make).run()
+        return OneProcessExperiment(experiment, 1, threads, make, why).run()
     except (D2LHybridError, OSError) as error:  # such as a full disk
         if not held:
             raise

@@ -2,6 +2,7 @@
 
 import math
 import os
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,13 @@ def number_or_none(name: str, received: Any) -> Any:
 def time_limit(received: Any) -> float:
     """The time limit, or that of the environment if it is lower."""
     limit: float = number("time_limit", received)
-    return min(limit, float(os.environ.get(MOST_SECONDS) or math.inf))
+    most = os.environ.get(MOST_SECONDS)
+    if not most:
+        return limit
+    with suppress(ValueError):
+        if (seconds := float(most)) > 0:
+            return min(limit, seconds)
+    raise ArgumentError(_(_SECONDS).format(option=f"{MOST_SECONDS}=10", received=most))
 
 
 def timer(received: Any) -> TimerFunction:

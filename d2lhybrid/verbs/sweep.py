@@ -93,14 +93,13 @@ class Sweep(Result):
             text = _("Expected a size among {known}. Received: {received!r}.")
             known = ", ".join(map(str, self.sizes))
             raise ArgumentError(text.format(known=known, received=size))
-        claimed = {
-            Claim(label, sense, at_least, against, metric, each): comparison
+        claimed = [  # all are made before the first is judged, so a wrong one shows no line
+            (Claim(label, sense, at_least, against, metric, each), comparison)
             for each, comparison in zip(self.sizes, self.comparisons, strict=True)
             if size is None or each == size
-        }
+        ]
         return Judgements(
-            Judgement(claim, *judge(comparison, claim, None))
-            for claim, comparison in claimed.items()
+            Judgement(claim, *judge(comparison, claim, None)) for claim, comparison in claimed
         )
 
     def plot(self, *, xlabel: str = "") -> Any:
