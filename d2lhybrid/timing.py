@@ -1,5 +1,6 @@
 """Timers that wait for the devices: ``Benchmark`` and ``Timer``."""
 
+from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from itertools import accumulate
 from threading import Lock
@@ -8,6 +9,8 @@ from typing import Any, Self
 
 from d2lhybrid.backends import loaded
 from d2lhybrid.core.errors import ArgumentError
+
+TimerFunction = Callable[[], float]  # a clock that returns seconds, such as perf_counter
 
 
 def synchronize() -> None:

@@ -24,13 +24,13 @@ from d2lhybrid.core.i18n import general, gettext as _, names, noop as N_
 from d2lhybrid.core.progress import show_status
 from d2lhybrid.experiments.comparison import Comparison
 from d2lhybrid.measuring import stats
-from d2lhybrid.measuring.cold_start import TimerFunction
 from d2lhybrid.measuring.measurement import Measurement
 from d2lhybrid.measuring.provenance import environment
 from d2lhybrid.measuring.rounds import OnTurn, Rounds
 from d2lhybrid.measuring.row import Rows
 from d2lhybrid.measuring.sampler import Sampler
 from d2lhybrid.measuring.warnings import warnings
+from d2lhybrid.timing import TimerFunction
 
 if TYPE_CHECKING:  # it loads when a question is asked
     from d2lhybrid.graphs.facts import Facts
@@ -144,7 +144,7 @@ class Experiment:
         if self.facts:
             return dict(self.facts)
         samplers = self.rounds.samplers.values()
-        if any(map(Sampler.is_compiled, samplers)) or any(map(Sampler.is_passed_by, samplers)):
+        if any(map(Sampler.is_compiled, samplers)) or any(map(Sampler.is_refused, samplers)):
             from d2lhybrid.why.asking import ask
 
             with running(self.functions):

@@ -12,9 +12,7 @@ from d2lhybrid.core.errors import CannotBuildError, first_line
 from d2lhybrid.core.i18n import gettext as _, sentences
 from d2lhybrid.core.interrupts import LimitExceeded, call_within
 from d2lhybrid.measuring.measurement import Costs
-from d2lhybrid.timing import synchronize
-
-TimerFunction = Callable[[], float]
+from d2lhybrid.timing import TimerFunction, synchronize
 
 
 @dataclass(frozen=True)

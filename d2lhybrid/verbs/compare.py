@@ -12,14 +12,14 @@ from d2lhybrid.backends.verb import verb
 from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.errors import ArgumentError, D2LHybridError
 from d2lhybrid.core.i18n import gettext as _, sentences
-from d2lhybrid.core.usage import not_comparable
-from d2lhybrid.core.wording import unknown_label
+from d2lhybrid.core.usage import not_a_model
+from d2lhybrid.core.wording import kind_of, unknown_label
 from d2lhybrid.experiments.comparison import Comparison
 from d2lhybrid.experiments.experiment import Callables, Experiment
 from d2lhybrid.measuring import stats
-from d2lhybrid.measuring.cold_start import TimerFunction
 from d2lhybrid.measuring.disturbance import cores_held
 from d2lhybrid.measuring.provenance import core_count
+from d2lhybrid.timing import TimerFunction
 from d2lhybrid.verbs import options
 from d2lhybrid.verbs.callables import SourceFile, callables_of
 from d2lhybrid.verbs.ways import Variants
@@ -33,7 +33,23 @@ def _misused(given: Mapping[str, Any]) -> str:
         text = _("{label} was left out: {reason}.")
         return sentences(*(text.format(label=k, reason=_(v)) for k, v in what.unavailable.items()))
     names_a_file = isinstance(what, SourceFile) or (isinstance(what, str) and not args)
-    return "" if names_a_file else not_comparable(what)
+    return "" if names_a_file else _not_comparable(what)
+
+
+def _not_comparable(thing: Any) -> str:
+    """What is wrong with the model or the callables; "" if nothing is."""
+    inside = Call.of(thing).function
+    if not isinstance(inside, Mapping):
+        return not_a_model(inside)
+    if not inside:
+        return _("The dict is empty.")
+    for label, function in inside.items():
+        if not isinstance(label, str):
+            return _("{label!r} is no name: use strings.").format(label=label)
+        if not callable(function) and not isinstance(function, Call):
+            text = _("{label!r} is {kind}, which cannot be called.")
+            return text.format(label=label, kind=kind_of(function))
+    return ""
 
 
 @verb("compare(net, x)", "compare({'eager': f, 'compiled': g}, x)", check=_misused)

@@ -10,7 +10,7 @@ import numpy as np
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.core.wording import option
-from d2lhybrid.measuring.cold_start import TimerFunction
+from d2lhybrid.timing import TimerFunction
 
 MOST_SECONDS = "D2LHYBRID_MOST_SECONDS"  # the environment variable that lowers every time limit
 

@@ -25,10 +25,10 @@ from d2lhybrid.experiments.comparison import (
 )
 from d2lhybrid.experiments.judge import judge
 from d2lhybrid.measuring.claim import Claim
-from d2lhybrid.measuring.cold_start import TimerFunction
 from d2lhybrid.measuring.result import Result
 from d2lhybrid.measuring.row import Rows
 from d2lhybrid.showing.page import sweep_page
+from d2lhybrid.timing import TimerFunction
 from d2lhybrid.verbs.callables import call_of
 from d2lhybrid.verbs.compare import compare
 from d2lhybrid.verbs.variants import variants
@@ -228,6 +228,8 @@ def _what(returned: Any, only: Sequence[str] | None) -> Call:
     if only is None:
         return called
     ways = called.function
-    if not isinstance(ways, Variants):
-        ways = Variants(ways) if isinstance(ways, Mapping) else variants(called)
-    return replace(called, function=ways.only(*only))
+    if isinstance(ways, Variants):
+        return replace(called, function=ways.only(*only))
+    if isinstance(ways, Mapping):
+        return Call.of(Variants(ways, called.args, called.kwargs).only(*only))
+    return Call.of(variants(called).only(*only))
