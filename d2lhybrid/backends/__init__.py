@@ -3,9 +3,9 @@
 Each has a folder here, called as Python imports the framework, whose ``__init__`` makes one
 ``base.Framework``, ``FRAMEWORK``, without importing it. Outside that folder nothing imports the
 framework; what is known of one there is that Keras belongs to the framework that it computes with
-(``base``), and that a block of MXNet's gets a module as its first argument (``written``). Whose an
-object is stands in ``owners``. The idea of looking in ``sys.modules`` is that
-of einops, and that a backend is modules of the same names that of Keras.
+(``base``), and that a block of MXNet's gets a module as its first argument
+(``call_code``). Whose an object is stands in ``owners``. The idea of looking in ``sys.modules`` is
+that of einops, and that a backend is modules of the same names that of Keras.
 """
 
 from __future__ import annotations

@@ -251,7 +251,9 @@ class WhyModule(Protocol):
     def seconds_before(self, run: Function, /) -> float | None:
         """What a call of `run` spends before compiled code begins, converting arguments included.
 
-        None if that isn't known.
+        That is at least the time until the framework calls its first program. What this call itself
+        spends before the first operation is added where a program that computes nearly nothing
+        shows it. The least of some calls; None if no program of the user's is seen.
         """
 
     def eager_operation(self) -> Callable[[], Any] | None:

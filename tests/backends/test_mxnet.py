@@ -453,3 +453,35 @@ def test_an_operation_around_a_network_is_no_part_in_python():
     assert c.facts is not None
     assert "not_whole" not in c.why("hybridized").causes
     assert "as a whole" not in str(c.why("hybridized"))
+
+
+def test_a_step_of_training_gets_the_keywords_of_the_call():
+    class Scaled(mx.gluon.Block):
+        def __init__(self):
+            super().__init__()
+            self.dense = mx.gluon.nn.Dense(1)
+
+        def __call__(self, x, scale=0.0):
+            return self.dense(x) * scale
+
+    net, x = Scaled(), mx.nd.ones((2, 3))
+    net.initialize()
+    loss = mx.gluon.loss.L1Loss()
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd")
+    expected = loss(net(x, scale=2.0), x[:, :1]).mean().asscalar()
+    steps = training(call(net, x, scale=2.0), loss, trainer, (x[:, :1],))
+    assert steps["eager"]()[0].asscalar() == pytest.approx(expected)
+
+
+def test_arrays_in_a_list_have_the_semantics_of_numpy():
+    class Shapes(mx.gluon.Block):
+        def forward(self, xs):
+            shapes.append(sum(xs).sum().shape)
+            return xs[0]
+
+    shapes = []
+    mx.npx.set_np()
+    x = mx.np.ones((2, 2))
+    mx.npx.reset_np()
+    get("mxnet").models.infer(Shapes(), ([x, x],), {})
+    assert shapes == [()]  # of classic arrays, a sum has the shape (1,)

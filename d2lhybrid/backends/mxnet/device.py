@@ -1,6 +1,6 @@
 """Devices and tensors of MXNet."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,6 +12,7 @@ from d2lhybrid.backends.mxnet import private
 from d2lhybrid.core.environment import number_in
 from d2lhybrid.core.errors import TracingError
 from d2lhybrid.core.host_array import HostArray
+from d2lhybrid.core.pytree import leaves
 
 accelerators = defaults.accelerators
 has_unfinished_work = defaults.has_unfinished_work
@@ -65,15 +66,15 @@ def from_host(host_array: HostArray, options: Mapping[str, Any]) -> Any:
         return make_tensor(host_array.array, dtype=host_array.array.dtype)
 
 
-def is_numpy(args: Sequence[Any]) -> bool:
-    """Are the arrays those of NumPy semantics (``mx.np``)?"""
-    return bool(args) and isinstance(args[0], mxnet.np.ndarray)
+def is_numpy(given: Any) -> bool:
+    """Are the arrays in this those of NumPy semantics (``mx.np``)?"""
+    return any(isinstance(leaf, mxnet.np.ndarray) for _path, leaf in leaves(given))
 
 
 def symbol_like(name: str, array: Any) -> Any:
     """A symbol of that name, with the semantics of the array."""
     symbol = mxnet.sym.var(name)
-    return symbol.as_np_ndarray() if is_numpy([array]) else symbol
+    return symbol.as_np_ndarray() if is_numpy(array) else symbol
 
 
 @contextmanager

@@ -19,5 +19,5 @@ def classes() -> tuple[tuple[type, ...], tuple[type, ...]]:
 
 
 def infer(model: Function, args: Args, kwargs: Kwargs) -> Any:
-    with semantics(is_numpy(args)), silent():
+    with semantics(is_numpy((args, kwargs))), silent():
         return model(*args, **kwargs)

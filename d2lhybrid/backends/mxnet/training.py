@@ -38,11 +38,12 @@ def training(
     example = 'gluon.Trainer(net.collect_params(), "sgd")'
     require_trainable(net, models, optimizer, optimizers, example)
     require_own(net, net.collect_params().values(), optimizer, private.trained_weights(optimizer))
-    with semantics(is_numpy(args)):
+    numpy_semantics = is_numpy((args, kwargs))
+    with semantics(numpy_semantics):
         net(*args, **kwargs)  # Gluon creates the parameters of unknown shapes now
 
     def build_step(active: bool, **flags: bool) -> Function:
-        with semantics(is_numpy(args)):
+        with semantics(numpy_semantics):
             block, criterion = copied((net, loss), without_graphs(net))
             _restore_gradients(block)
             for part in (block, criterion):
@@ -52,7 +53,7 @@ def training(
 
         def step() -> Any:
             with autograd.record():
-                value = criterion(block(*args), target)
+                value = criterion(block(*args, **kwargs), target)
             value.backward()
             trainer.step(len(target))
             return value.mean()

@@ -98,6 +98,10 @@ def settings(with_threads: bool) -> Iterable[defaults.Setting]:
     yield tf.config.run_functions_eagerly, (tf.config.functions_run_eagerly(),)
     yield tf.keras.config.set_floatx, (tf.keras.config.floatx(),)
     yield tf.keras.config.set_dtype_policy, (tf.keras.config.dtype_policy().name,)
+    optimizer, tf32 = tf.config.optimizer, tf.config.experimental
+    if optimizer.get_jit():  # to switch it off would overrule TF_XLA_FLAGS
+        yield optimizer.set_jit, (optimizer.get_jit(),)
+    yield tf32.enable_tensor_float_32_execution, (tf32.tensor_float_32_execution_enabled(),)
     if with_threads:
         threads = tf.config.threading
         within = threads.get_intra_op_parallelism_threads()

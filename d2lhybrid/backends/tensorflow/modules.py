@@ -104,6 +104,17 @@ def unchanged(model: Function, args: Args, kwargs: Kwargs) -> Iterator[None]:
             put_back()
 
 
+def dropping_layers(model: Any) -> list[Any]:
+    """The layers of a model of Keras that draw random numbers in training."""
+    return [layer for layer in private.layers(model) if _drops(layer)]
+
+
+def _drops(layer: Any) -> bool:
+    rates = [vars(layer).get(name) for name in ("dropout", "recurrent_dropout")]  # of an LSTM, say
+    draws = any(isinstance(value, SEEDS) for value in vars(layer).values())
+    return draws and (rates == [None, None] or any(rates))
+
+
 def require_numbers(inputs: Iterable[Any]) -> None:
     """Raise CannotBuildError for strings among a graph's inputs.
 

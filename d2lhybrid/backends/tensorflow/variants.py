@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from d2lhybrid.backends.call_code import passed, positional
+from d2lhybrid.backends.call_code import passed, positional, variable
 from d2lhybrid.backends.checks import require_options
 from d2lhybrid.backends.layers import Layer, chain
 from d2lhybrid.backends.mlp import functions
@@ -96,14 +96,16 @@ def variants(
 def _written(net: Any, args: Args, kwargs: Kwargs) -> dict[str, str]:
     """The arguments of a call as code; in `specs` as a trace takes them."""
     names = positional(net, args, kwargs)
-    values = dict(zip([*names, *kwargs], [*args, *kwargs.values()], strict=True))
+    by_name = {name: variable(name) for name in kwargs}
+    values = dict(zip([*names, *by_name.values()], [*args, *kwargs.values()], strict=True))
     tensors = [name for name, value in values.items() if litert.is_input(value)]
     specs = {name: f"tf.TensorSpec({name}.shape, {name}.dtype)" for name in tensors}
-    by_position = [specs.get(name, name) for name in names]
+    given = [specs.get(name, name) for name in names]
+    given += [f"{name}={specs.get(value, value)}" for name, value in by_name.items()]
     return {
         "passed": passed(names, kwargs),
         "tensors": ", ".join(tensors),
-        "specs": ", ".join([*by_position, *(f"{name}={specs.get(name, name)}" for name in kwargs)]),
+        "specs": ", ".join(given),
     }
 
 
