@@ -145,7 +145,7 @@ class Repeated:
 
 def simulated(seed):
     """A clock and an accelerator with a queue: kernels of 200 µs, with noise, by their length."""
-    sys.path.insert(0, str(ROOT / "tests"))
+    sys.path.insert(0, str(ROOT / "tests" / "helpers"))
     import toy
     from fake import Gpu, Machine
 

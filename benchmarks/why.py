@@ -37,7 +37,7 @@ PROGRAM = r"```python\n(?P<program>(?:(?!```).)*)```\n(?:\n```text\n.*?```\n)?"
 
 def cases_of(framework):
     """The cases of a framework by name; this imports the framework."""
-    sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/planted")]
+    sys.path[:0] = [str(ROOT / "tests/helpers"), str(ROOT / "tests/planted")]
     from case import cases
 
     return cases(framework)

@@ -15,7 +15,7 @@ from typing import Any
 
 from book.errors import BookError
 from book.frameworks import FRAMEWORKS
-from d2lhybrid.backends.environment import variables_for_child
+from d2lhybrid.backends import variables_for_child
 
 REQUIRE = "D2LHYBRID_REQUIRE_GPU"
 SECONDS = 300.0  # for a framework to import, to wake its devices and to compute

@@ -136,7 +136,7 @@ def _parser(speaking: ArgumentParser) -> ArgumentParser:
     diagnosing.add_argument("frameworks", metavar="FRAMEWORK", nargs="*", default=(), help=which)
     diagnosing.set_defaults(run=_doctor)
     verifying.add_argument("path", help=_("the artifact's folder"))
-    once = _("run it once without trusting it")
+    once = _("run it this once, without recording it as trusted")
     verifying.add_argument("--trust", action="store_true", help=once)
     verifying.set_defaults(run=_verify)
     return root

@@ -1,5 +1,6 @@
 """Timers that wait for the devices: ``Benchmark`` and ``Timer``."""
 
+from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from itertools import accumulate
 from threading import Lock
@@ -8,6 +9,8 @@ from typing import Any, Self
 
 from d2lhybrid.backends import loaded
 from d2lhybrid.core.errors import ArgumentError
+
+TimerFunction = Callable[[], float]  # a clock that returns seconds, such as perf_counter
 
 
 def synchronize() -> None:
@@ -117,20 +120,20 @@ class Benchmark:
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        try:
-            # The body's own exception says more than a device's complaint about it.
-            with suppress(Exception) if error else nullcontext():
+        # The body's own exception says more than a device's complaint about it.
+        with suppress(Exception) if error else nullcontext():
+            try:
                 seconds = [clock() for clock in self._clocks if clock is not None]
                 self.device_seconds = max(seconds, default=None)
                 synchronize()
-        finally:
-            self.seconds = perf_counter() - self._start
-            with Benchmark._lock:
-                Benchmark._open -= 1
-            print(f"{self.description}: {self.seconds:.4f} sec")
-        if not Benchmark._open:
-            peaks = device_peaks()
-            self.peak_bytes = sum(peaks.values()) if peaks else None
+            finally:
+                self.seconds = perf_counter() - self._start
+                with Benchmark._lock:
+                    Benchmark._open -= 1
+                print(f"{self.description}: {self.seconds:.4f} sec")
+            if not Benchmark._open:
+                peaks = device_peaks()
+                self.peak_bytes = sum(peaks.values()) if peaks else None
 
 
 def reset_device_peaks() -> None:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from fake import Gpu, Machine
 
-from d2lhybrid import memory, timing
+from d2lhybrid import timing
 from d2lhybrid.core import i18n
-from d2lhybrid.teaching import PeakMemory
+from d2lhybrid.teaching import PeakMemory, memory
 from d2lhybrid.timing import Benchmark, Timer
 
 MIB = 2**20
@@ -84,6 +84,12 @@ def test_it_waits_and_prints_and_raises_the_devices_complaint_or_the_body_s(reco
             body(error)
         assert Benchmark._open == 0
     assert capsys.readouterr().out.count("Done") == 2
+
+
+def test_the_body_s_own_error_says_more_than_one_of_the_memory_s(recorder):
+    recorder.peaks = []  # nothing to pop
+    with pytest.raises(KeyError, match="body"), Benchmark():
+        raise KeyError("body")
 
 
 def test_a_block_inside_a_block_does_not_hide_memory_from_the_outer_one(recorder):

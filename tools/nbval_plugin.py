@@ -46,7 +46,6 @@ from nbval.plugin import IPyNbCell
 from xdist.scheduler import LoadScopeScheduling
 
 from d2lhybrid import backends
-from d2lhybrid.backends.environment import variables_for_threads
 from d2lhybrid.experiments.comparison import MIME as COMPARED
 from d2lhybrid.experiments.judge import DECIDED, UNDECIDED
 
@@ -59,7 +58,7 @@ os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")  # as in tests/conftest.p
 
 if int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) > 1:
     for framework in backends.known():
-        for variable, count in variables_for_threads(framework, 1).items():
+        for variable, count in framework.variables_for_threads(1).items():
             os.environ.setdefault(variable, count)
 
 # No settings that this user has in other programs.

@@ -1,68 +1,22 @@
-"""The recorded calls of an artifact: made, written and read.
+"""The recorded calls of an artifact, written and read.
 
 They are in NumPy's format, without pickles.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.lib.format import read_array
 
 from d2lhybrid.artifacts.manifest import Dtype, TensorSpec
-from d2lhybrid.backends.example_call import DynamicDims, ExampleCall
-from d2lhybrid.backends.formats import Options
-from d2lhybrid.backends.outputs import copy_outputs
 from d2lhybrid.core import errors
-from d2lhybrid.core.compare_outputs import mismatch
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.i18n import gettext as _
 
 FOLDER = "example"
 RecordedCall = tuple[list[HostArray], list[HostArray]]  # inputs and outputs
-
-
-def record(
-    example: ExampleCall, dynamic: DynamicDims | None, options: Options
-) -> list[RecordedCall]:
-    """Run the example, and larger inputs if the model takes them; inputs and outputs of the calls.
-
-    Raises:
-        SaveError: The model returns no tensors, or computes something else while it is trained.
-        ArgumentError: No input has an axis that `dynamic` names.
-    """
-    to_host = example.framework.device.to_host
-    example.out_spec, example.output_names, outputs = example.infer(example.inputs)
-    if not outputs:
-        raise errors.SaveError(_("Expected a model that returns tensors, but it returns none."))
-    calls = [([*map(to_host, example.inputs)], [*map(to_host, outputs)])]
-    _require_evaluating(example, outputs)
-    example.set_dynamic_dims(dynamic, options)
-    if example.larger_inputs:
-        try:
-            returns, _names, outputs = example.infer(example.larger_inputs)
-            if returns != example.out_spec:
-                raise ValueError(_("the output has a different structure"))
-            calls.append(([*map(to_host, example.larger_inputs)], [*map(to_host, outputs)]))
-        except Exception as error:
-            example.specialize(errors.brief(error))
-    return calls
-
-
-def _require_evaluating(example: ExampleCall, outputs: Sequence[Any]) -> None:
-    """Raise SaveError if the model, as it is now, computes something else than for inference."""
-    module = getattr(example.model, "__self__", example.model)
-    if not hasattr(module, "eval") or not getattr(module, "training", True):
-        return  # modules of Flax NNX have no flag, so they are asked
-    now, for_inference = map(copy_outputs, (example.flat(*example.inputs), tuple(outputs)))
-    if difference := mismatch(now, for_inference):
-        text = _(
-            "Expected a model in evaluation mode and without state, because that's how it is "
-            "saved. Received: one whose outputs differ from those that were saved ({difference}). "
-            "Call {code}."
-        )
-        raise errors.SaveError(text, difference=difference, code="model.eval()")
 
 
 def tensor_specs(

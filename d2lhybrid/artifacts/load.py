@@ -7,8 +7,7 @@ from d2lhybrid.artifacts.examples import load_examples
 from d2lhybrid.artifacts.store import Stored, not_a_path, read
 from d2lhybrid.backends.failures import wrap_call_errors
 from d2lhybrid.backends.outputs import to_host
-from d2lhybrid.backends.state import require_threads
-from d2lhybrid.backends.verb import verb
+from d2lhybrid.backends.verb import require_threads, verb
 from d2lhybrid.core import errors
 from d2lhybrid.core.compare_outputs import mismatch
 from d2lhybrid.core.host_array import dtype_and_shape

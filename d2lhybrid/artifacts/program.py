@@ -17,7 +17,7 @@ from typing import Any
 
 from platformdirs import user_cache_path
 
-from d2lhybrid.backends.environment import variables_for_child
+from d2lhybrid.backends import variables_for_child
 from d2lhybrid.backends.formats import NativeProgram
 from d2lhybrid.core import errors
 from d2lhybrid.core.i18n import general, gettext as _, noop as N_

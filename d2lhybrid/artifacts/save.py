@@ -10,7 +10,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, get_args
 
-from d2lhybrid.artifacts.examples import RecordedCall, record, tensor_specs, write_examples
+from d2lhybrid.artifacts.example_run import DynamicDims, fix_axes, run_example
+from d2lhybrid.artifacts.examples import RecordedCall, tensor_specs, write_examples
 from d2lhybrid.artifacts.formats import format_of
 from d2lhybrid.artifacts.inspect import Inspection, inspect
 from d2lhybrid.artifacts.integrity import MAX_TOTAL_BYTES, file_entries, files_in
@@ -19,9 +20,8 @@ from d2lhybrid.artifacts.proof import verify_in_subprocess
 from d2lhybrid.artifacts.store import read, replacing
 from d2lhybrid.artifacts.trusted import add_trusted
 from d2lhybrid.backends.base import Framework
-from d2lhybrid.backends.example_call import DynamicDims, ExampleCall
 from d2lhybrid.backends.failures import wrap_call_errors
-from d2lhybrid.backends.formats import Format, Option
+from d2lhybrid.backends.formats import ExampleCall, Format, Option
 from d2lhybrid.backends.owners import framework_of
 from d2lhybrid.backends.verb import verb
 from d2lhybrid.core.arguments import Call
@@ -114,11 +114,10 @@ def save(
     chosen = format_of(framework, format or next(iter(framework.formats), ""))
     with replacing(path) as folder, status_line(progress) as say:
         say(_("exporting as {format}").format(format=chosen.name))
-        example = ExampleCall.of(framework, model, args, kwargs, chosen.function(model))
-        options = chosen.options(example.inputs)
         with wrap_call_errors(name_of(model), args, kwargs):
-            calls = record(example, dynamic, options)
+            example, calls = run_example(framework, chosen, called, dynamic)
         _require_dtypes(example, calls[0], chosen)
+        options = chosen.options(example.inputs)
         options |= _write(framework, chosen, example, folder)
         if not example.larger_inputs:  # the format allowed no axis to vary
             calls = calls[:1]
@@ -180,7 +179,7 @@ def _write(
             text = _("{framework} could not save this model as {format!r}: {reason}")
             fields = {"framework": framework.display, "format": chosen.name, "reason": reason}
             raise SaveError(text, **fields) from error
-        example.specialize(reason)
+        fix_axes(example, reason)
         shutil.rmtree(folder)  # what it wrote before it failed
         folder.mkdir()
     return _write(framework, chosen, example, folder)

@@ -14,17 +14,20 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from d2lhybrid.core.errors import ArgumentError
 
 if TYPE_CHECKING:  # so that waiting for a device imports nothing that only other verbs need
     from d2lhybrid.backends import protocol
-    from d2lhybrid.backends.formats import Format, FormatsModule
+    from d2lhybrid.backends.formats import Format
 
 # What is taken of a framework for which its folder gives nothing else.
 BUSY_BOUND = 9.5
 INFERENCE = "net.eval()"
+# What the numerical libraries below a framework read when they are loaded.
+_NUMERICAL = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
 Module = TypeVar("Module")
@@ -104,6 +107,16 @@ class Framework:
             os.environ.setdefault(name, value)
         return self.importer() if self.importer else import_module(self.name)
 
+    def variables_for_threads(self, count: int) -> dict[str, str]:
+        """Those of a fresh process in which an operation may use so many threads."""
+        own = {name: text.format(count=count) for name, text in self.thread_variables.items()}
+        return {**dict.fromkeys(_NUMERICAL, str(count)), **own}
+
+    def variables_for_caches(self, folder: Path) -> dict[str, str | None]:
+        """Those of a fresh process that keeps what it compiles in `folder` alone."""
+        places = {"CUDA_CACHE_PATH": "cuda", **self.cache_variables}
+        return {name: place and str(folder / place) for name, place in places.items()}
+
     def version(self) -> str:
         """Its version; imports it."""
         return str(self.load().__version__)
@@ -120,7 +133,7 @@ class Framework:
         """What it writes and reads, by name, the best first; the framework isn't imported."""
         if not self._has("formats"):
             return {}
-        module: FormatsModule = import_module(f"{self.folder}.formats")
+        module: protocol.FormatsModule = import_module(f"{self.folder}.formats")
         return module.FORMATS
 
     def _has(self, part: str) -> bool:

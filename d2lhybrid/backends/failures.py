@@ -28,23 +28,12 @@ def hint(error: Exception) -> str:
 def call_error(label: str, error: Exception, args: Args, kwargs: Kwargs) -> CallFailedError:
     """The error to raise where a callable fails by itself, called with these arguments."""
     kind, said = type(error).__name__, first_line(error)
-    text = _(
-        "Expected {label!r} to run on {arguments}. Received: {error}: {said}. Call it by itself to "
-        "see where it fails."
-    )
+    text = _("Expected {label!r} to run on {arguments}. Received: {error}: {said}.")
     if not args and not kwargs:
-        text = _(
-            "Expected {label!r} to run without arguments. Received: {error}: {said}. Call it by "
-            "itself to see where it fails."
-        )
-    elif any(isinstance(value, np.ndarray) for value in args) and "ndarray" in said.lower():
-        text = _(
-            "Expected {label!r} to run on {arguments}. Received: {error}: {said}. Pass tensors "
-            "instead of NumPy arrays."
-        )
-    advice = hint(error)
-    if advice:
-        text = _("Expected {label!r} to run on {arguments}. Received: {error}: {said}.")
+        text = _("Expected {label!r} to run without arguments. Received: {error}: {said}.")
+    advice = hint(error) or _("Call it by itself to see where it fails.")
+    if any(isinstance(value, np.ndarray) for value in args) and "ndarray" in said.lower():
+        advice = _("Pass tensors instead of NumPy arrays.")
     arguments = f"({described(args, kwargs, detailed=True)})"
     message = text.format(label=label, arguments=arguments, error=kind, said=said.rstrip(":."))
     message = sentences(message, advice)

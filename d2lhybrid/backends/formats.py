@@ -1,4 +1,4 @@
-"""What a format for saved models is.
+"""What a format for saved models is, and what it is given to write.
 
 A format is one class. Each framework's stand in ``d2lhybrid.backends.<framework>.formats`` as a
 dictionary ``FORMATS``, by name. Those modules import their framework inside the methods that need
@@ -6,17 +6,67 @@ it, so that the list of formats, and with it ``inspect``, costs no framework.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
-from d2lhybrid.backends.example_call import ExampleCall
+from d2lhybrid.core.arguments import Args, Kwargs
 from d2lhybrid.core.host_array import HostArray
+from d2lhybrid.core.pytree import Leaf
+from d2lhybrid.core.treespec import IsTensor, TreeSpec, tree_flatten, with_tensors
 
 Option = bool | str | tuple[str, ...]
 Options = Mapping[str, Any]
 HostArrays = Sequence[HostArray]
+
+
+@dataclass
+class ExampleCall:
+    """A model, an example call, and what is known of both.
+
+    Attributes:
+        model: What the user handed over.
+        args, kwargs: The arguments.
+        is_tensor: Is something a tensor of the model's framework?
+        in_spec, out_spec: The trees of the arguments and of the output.
+        inputs: The tensors in the arguments, in order.
+        input_names, output_names: What inputs and outputs are called.
+        dynamic_dims: For each input the axes that may vary, by what they are called; those of one
+            name vary together.
+        dims_are_required: Did the user name these axes? If not, they vary if that is possible.
+        larger_inputs: The inputs, twice as long in these axes; empty if none may vary.
+        fixed_because: Why none may vary, although it was tried.
+    """
+
+    model: Any
+    args: Args
+    kwargs: Kwargs
+    is_tensor: IsTensor
+    in_spec: TreeSpec
+    inputs: list[Any]
+    input_names: list[str]
+    out_spec: TreeSpec = field(default_factory=lambda: TreeSpec("none"))
+    output_names: list[str] = field(default_factory=list)
+    dynamic_dims: list[dict[int, str]] = field(default_factory=list)
+    dims_are_required: bool = False
+    larger_inputs: list[Any] = field(default_factory=list)
+    fixed_because: str = ""
+
+    def arguments(self, inputs: Iterable[Any]) -> tuple[Args, Kwargs]:
+        """The arguments with other tensors in the same places."""
+        args, kwargs = with_tensors((self.args, self.kwargs), iter(inputs), self.is_tensor)
+        return args, kwargs
+
+    def flat(self, *inputs: Any) -> tuple[Any, ...]:
+        """Run the model on other tensors in the same places; the tensors of its output."""
+        args, kwargs = self.arguments(inputs)
+        _tree, leaves = self.flattened(self.model(*args, **kwargs))
+        return tuple(tensor for _path, tensor in leaves)
+
+    def flattened(self, output: Any) -> tuple[TreeSpec, list[Leaf]]:
+        """The tree of what the model has returned, and its tensors by their paths."""
+        return tree_flatten(output, self.is_tensor, "output", open_objects=True)
 
 
 # What every program of ours knows, but that of MXNet.
@@ -90,11 +140,3 @@ class Format(ABC):
     def options(self, inputs: Sequence[Any]) -> dict[str, Option]:
         """What is to be known to make such tensors again: their device or their kind."""
         return {}
-
-
-class FormatsModule(Protocol):
-    """``formats.py`` of a framework's folder."""
-
-    @property
-    def FORMATS(self) -> Mapping[str, Format]:
-        """By their names, the best first."""

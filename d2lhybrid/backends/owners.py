@@ -49,7 +49,7 @@ def framework_of_call(function: Any, args: Args, kwargs: Kwargs) -> Framework | 
 
 def find_framework(*things: Any) -> Framework | None:
     """As ``framework_of``, but None where no framework is found."""
-    foreign: dict[tuple[int, int], object] = {}  # classes that belong to none, by their ids
+    foreign: set[tuple[type, type]] = set()  # classes that belong to none
     for thing in things:
         # Itself first: what stands in a module of a framework may lead back to it.
         for obj in chain([thing], (leaf for _path, leaf in leaves(thing))):
@@ -57,10 +57,9 @@ def find_framework(*things: Any) -> Framework | None:
             # strange name. A method belongs to what it is bound to.
             bound_to = obj.__self__ if hasattr(type(obj), "__self__") else None
             classes = type(obj), type(bound_to)
-            key = id(classes[0]), id(classes[1])
-            if key in foreign:  # as all but the first of a million numbers are
+            if classes in foreign:  # as all but the first of a million numbers are
                 continue
-            foreign[key] = classes
+            foreign.add(classes)
             framework = _owner_of(*classes)
             if framework is not None:
                 return framework
@@ -73,8 +72,13 @@ def is_model(thing: Any) -> bool:
     What a function closes over, and what an object holds or what else its methods do, is nothing to
     go by.
     """
+    return _owner_of(type(whose_pass(thing))) is not None
+
+
+def whose_pass(thing: Any) -> Any:
+    """The model, if this is the forward pass of one, as a method; else the thing itself."""
     is_pass = hasattr(type(thing), "__self__") and getattr(thing, "__name__", "") in FORWARD
-    return _owner_of(type(thing.__self__ if is_pass else thing)) is not None
+    return thing.__self__ if is_pass else thing
 
 
 def _owner_of(*classes: type) -> Framework | None:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from d2lhybrid.backends.defaults.device import Setting
+from d2lhybrid.backends.formats import Format
 from d2lhybrid.backends.layers import Layer
 from d2lhybrid.backends.variant import VariantsByName
 from d2lhybrid.core.arguments import Args, Function, Kwargs
@@ -126,11 +127,8 @@ class ModelsModule(Protocol):
         made of these parts count or average in, such as running means.
         """
 
-    def warnings(self, model: Function, args: Args, kwargs: Kwargs, /) -> Iterable[str]:
-        """Sentences for a reader who measures this call as inference, if it is something else.
-
-        So it is if layers act as in training, or if each call copies an argument to another device.
-        """
+    def layers_in_training(self, model: Function, /) -> Iterable[Any]:
+        """The layers that act as in training when the model is called, such as dropout."""
 
     def donates(self, function: Function, /) -> bool:
         """Does a call of it delete arguments, whose memory its result gets?"""
@@ -215,6 +213,14 @@ class ExplainModule(Protocol):
         """What the framework's compiler makes of a call, with the graphs that it takes."""
 
 
+class FormatsModule(Protocol):
+    """``formats.py``: how a model is saved and loaded. Its import imports no framework."""
+
+    @property
+    def FORMATS(self) -> Mapping[str, Format]:
+        """What it writes and reads, by name, the best first."""
+
+
 class WhyModule(Protocol):
     """``why.py``: why a call takes the time that it takes, which ``d2lhybrid.why`` asks."""
 
@@ -245,7 +251,9 @@ class WhyModule(Protocol):
     def seconds_before(self, run: Function, /) -> float | None:
         """What a call of `run` spends before compiled code begins, converting arguments included.
 
-        None if that isn't known.
+        That is at least the time until the framework calls its first program. What this call itself
+        spends before the first operation is added where a program that computes nearly nothing
+        shows it. The least of some calls; None if no program of the user's is seen.
         """
 
     def eager_operation(self) -> Callable[[], Any] | None:
@@ -262,6 +270,7 @@ Modules = tuple[
     CompilerModule,
     TrainingModule,
     ExplainModule,
+    FormatsModule,
     WhyModule,
 ]
 

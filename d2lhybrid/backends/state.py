@@ -1,62 +1,23 @@
-"""What a call may leave behind: the model and random numbers, and how both stay as they were."""
+"""The state of a model: its attributes, which are put back after a call, and copies of it."""
 
 import copy
-import random
 import sys
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from inspect import isfunction
 from operator import is_
 from typing import Any
 
-import numpy as np
-
 from d2lhybrid.backends import loaded
-from d2lhybrid.backends.base import Framework
-from d2lhybrid.backends.owners import find_framework
-from d2lhybrid.core.arguments import FORWARD, RunsModels
-from d2lhybrid.core.errors import ArgumentError, CannotBuildError
+from d2lhybrid.core.arguments import Function
+from d2lhybrid.core.closures import named_in
+from d2lhybrid.core.errors import CannotBuildError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.user_code import is_users
-from d2lhybrid.core.wording import typed
+from d2lhybrid.core.wording import name_of, typed
 
 _CONTAINERS = (OrderedDict, dict, list, tuple, set, deque)
-
-
-@contextmanager
-def preserved(*things: Any) -> Iterator[None]:
-    """A block that leaves models among `things`, and random numbers, as they were.
-
-    A model gets back what running it changes, such as running means and attributes; it keeps the
-    weights that a layer creates at its first call. A training step, or a function that closes over
-    a model, is no model: what it changes stays changed.
-    """
-    with _random_numbers(), ExitStack() as after:  # first, for an import may draw some
-        models = _models_in(things)
-        require_threads(find_framework(*models))
-        attributes = Attributes(models)
-        for framework in loaded():
-            for restore in framework.models.snapshot(attributes.parts):
-                after.callback(restore)
-        after.callback(attributes.put_back)
-        yield
-
-
-def _models_in(things: Sequence[Any]) -> list[Any]:
-    """The things, and what is inside mappings, variants, calls and the methods of a model."""
-    seen: dict[int, Any] = {}
-    to_visit = [*things]
-    for thing in to_visit:  # which grows by what is inside
-        if id(thing) in seen:
-            continue
-        seen[id(thing)] = thing
-        if isinstance(thing, RunsModels):
-            to_visit += thing.models
-        if isinstance(thing, Mapping):
-            to_visit += thing.values()
-        elif hasattr(type(thing), "__self__") and getattr(thing, "__name__", "") in FORWARD:
-            to_visit.append(thing.__self__)
-    return [*seen.values()]
 
 
 class Attributes:
@@ -137,33 +98,39 @@ def _fill(container: Any, before: Any) -> None:
     (own.extend if hasattr(own, "extend") else own.update)(container, before)
 
 
-@contextmanager
-def _random_numbers() -> Iterator[None]:
-    """Put back what Python and NumPy draw random numbers from."""
-    of_python, of_numpy = random.getstate(), np.random.get_state(legacy=False)
-    try:
-        yield
-    finally:
-        random.setstate(of_python)
-        np.random.set_state(of_numpy)
+class kept_attributes(AbstractContextManager[None]):
+    """Put back, after the block, the attributes of a model and of what it is made of."""
+
+    # A class, whose blocks AutoGraph leaves alone; it would rewrite a generator.
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def __enter__(self) -> None:
+        self._attributes = Attributes(_may_change(self._model))
+
+    def __exit__(self, *_error: object) -> None:
+        self._attributes.put_back()
 
 
-def require_threads(framework: Framework | None) -> None:
-    """Raise ArgumentError where a call would wait for threads that a fork has left behind.
+def _may_change(model: Any) -> list[Any]:
+    """What a call may change: the model, that of a method or wrapper, what a function names."""
+    named = named_in(model) if isfunction(model) else ()
+    return [model, getattr(model, "__self__", None), getattr(model, "__wrapped__", None), *named]
 
-    A forked process has none of the threads that its parent's framework had started.
+
+def leaving_attributes(run: Function, model: Any) -> Function:
+    """The function, each call of which puts back the attributes of the model that it calls.
+
+    So a trace of it leaves none of its tensors in the model.
     """
-    if framework not in loaded() or not framework.device.is_started():
-        return
-    import psutil
 
-    if psutil.Process().num_threads() == 1:
-        text = _(
-            "Expected a process in which {framework} can start its threads. Received: one forked "
-            "from a process that had used it. Start a fresh one instead: {example}."
-        )
-        example = 'multiprocessing.get_context("spawn")'
-        raise ArgumentError(text.format(framework=framework.display, example=example))
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        with kept_attributes(model):
+            return run(*args, **kwargs)
+
+    forward.__name__ = name_of(run)
+    return forward
 
 
 def copied(net: Any, shared: dict[int, Any]) -> Any:

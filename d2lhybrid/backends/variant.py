@@ -40,14 +40,6 @@ class Folder:
         return folder
 
 
-@dataclass(frozen=True)
-class WithCompilerNote:
-    """What ``DeferredBuild`` may build: a callable, and what there is to say of it after a call."""
-
-    run: Function
-    note: Callable[[], str]
-
-
 class SelfTimed(ABC):
     """A callable that runs elsewhere, say in a program of its own, and is timed there."""
 
@@ -84,6 +76,7 @@ class DeferredBuild:
     With `load`, it is compiled ahead of time: ``build()`` is what a release pays once, ``load()``
     what each process pays for what was built. Without, building belongs to the first call.
     `compiler` is the one that building needs, if it has to be started in each process.
+    `compiler_note` is what there is to say of it, if anything.
     `shared` is a folder in which the first of several processes leaves what it has built into a
     ``Folder``, for those after it.
     What the framework warns of meanwhile (TorchScript's end, say) is no news to the reader.
@@ -94,20 +87,19 @@ class DeferredBuild:
         build: Callable[[], Any],
         load: Function | None = None,
         compiler: str = "",
+        compiler_note: str = "",
     ) -> None:
         self._build, self._load = build, load
         self.ahead = load is not None
-        self.compiler = compiler
+        self.compiler, self.compiler_note = compiler, compiler_note
         self.shared: Path | None = None
         self._product: Any = None
-        self.built: Function | None = None
-        # What there is to say of it after a call.
-        self.compiler_note: Callable[[], str] = lambda: ""
+        self._loaded: Function | None = None
 
     def anew(self) -> "DeferredBuild":
         """The same, not yet built."""
-        new = DeferredBuild(self._build, self._load, self.compiler)
-        new.shared = self.shared
+        new = copy.copy(self)
+        new._product = new._loaded = None
         return new
 
     def build(self) -> None:
@@ -122,20 +114,17 @@ class DeferredBuild:
 
     def load(self) -> Function:
         """The callable, loaded from what was built, which is done first where it is not."""
-        if self.built is None:
+        if self._loaded is None:
             self.build()
             with silent():
-                made: Any = self._load(self._product) if self._load else self._product
-            if isinstance(made, WithCompilerNote):
-                made, self.compiler_note = made.run, made.note
-            self.built = made
-        return self.built
+                self._loaded = self._load(self._product) if self._load else self._product
+        return self._loaded
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.built is None:
+        if self._loaded is None:
             with silent():
                 return self.load()(*args, **kwargs)
-        return self.built(*args, **kwargs)
+        return self._loaded(*args, **kwargs)
 
 
 # "reference": a program to compare with, which is no way to run the model. "deprecated": a way that

@@ -1,10 +1,8 @@
-"""Where this process runs: its variables, which the processes that it starts get, and IPython."""
+"""The variables of this process, which the processes that it starts get."""
 
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 
 @contextmanager
@@ -28,7 +26,7 @@ def variable_set(name: str) -> Iterator[None]:
             os.environ[name] = before
 
 
-def ipython() -> Any:
-    """The shell of IPython that this code runs in, in a notebook or a terminal; None elsewhere."""
-    module = sys.modules.get("IPython")
-    return module.get_ipython() if module else None
+def number_in(variable: str) -> int | None:
+    """The whole number that a variable is set to; None if it isn't set to one."""
+    text = os.environ.get(variable, "")
+    return int(text) if text.isdecimal() else None

@@ -122,12 +122,13 @@ def count(value: float) -> str:
 
 
 def general(value: float, digits: int = 3) -> str:
-    """A number of any size in so many significant digits, with an exponent where that is shorter.
+    """A number of any size in so many significant digits, with an exponent from a million on.
 
-    >>> general(0.5), general(1.23456e-7)
-    ('0.5', '1.23e-07')
+    >>> general(0.5), general(1.23456e-7), general(1234.5), general(1.23456e7)
+    ('0.5', '1.23e-07', '1230', '1.23e+07')
     """
-    return _signs(f"{value:.{digits}g}")
+    rounded = float(f"{value:.{digits}g}")
+    return _signs(f"{rounded:.{max(digits, 6)}g}")
 
 
 def width(text: str) -> int:

@@ -6,11 +6,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from d2lhybrid.core.environment import ipython
 from d2lhybrid.core.i18n import gettext as _
 
 SHOWN_AFTER, SHOWN_EVERY = 2.0, 0.1  # seconds
 METADATA = {"d2lhybrid": "progress"}  # of such a line in a notebook: who saves it leaves it out
+
+
+def ipython() -> Any:
+    """The shell of IPython that this code runs in, in a notebook or a terminal; None elsewhere."""
+    module = sys.modules.get("IPython")
+    return module.get_ipython() if module else None
 
 
 @contextmanager

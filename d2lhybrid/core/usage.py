@@ -109,19 +109,3 @@ def is_class(thing: Any) -> str:
         return ""
     text = _("{kind} is a class: create an object of it first, as in {example}.")
     return text.format(kind=thing.__name__, example=f"{thing.__name__}(...)")
-
-
-def not_comparable(thing: Any) -> str:
-    """What is wrong with the model or the callables of ``compare``; "" if nothing is."""
-    inside = Call.of(thing).function
-    if not isinstance(inside, Mapping):
-        return not_a_model(inside)
-    if not inside:
-        return _("The dict is empty.")
-    for label, function in inside.items():
-        if not isinstance(label, str):
-            return _("{label!r} is no name: use strings.").format(label=label)
-        if not callable(function) and not isinstance(function, Call):
-            text = _("{label!r} is {kind}, which cannot be called.")
-            return text.format(label=label, kind=kind_of(function))
-    return ""

@@ -42,7 +42,7 @@ class MeasuresOn(Protocol):
     """What a comparison came from, as far as it can take more rounds and answer questions."""
 
     def measure_on(self, decided: "Callable[[Comparison], bool]", /) -> "Comparison":
-        """Take rounds until `decided` is true of the result, or for so long; all rounds so far."""
+        """What was measured so far if `decided` is true of it, or else with more, for so long."""
 
     def ask(self, rows: Rows, /) -> "dict[str, Facts]":
         """What is observed of its compiled variants."""
@@ -183,7 +183,8 @@ class Comparison(Result, Measurements):
         ``print(comparison.why("torch.compile"))`` prints both, and
         ``comparison.why("torch.compile").cause`` is a word for the cause: "not_compiled",
         "graph_break", "recompiled", "entering" or "faster_python", or "unknown" if the facts stand
-        alone. If nobody has asked yet, this takes up to a second.
+        alone. If nobody has asked yet, this takes up to a second, and a process of its own if fresh
+        processes have measured.
 
         Args:
             label: the variant; None for all compiled variants, with a line for each.
@@ -226,7 +227,7 @@ class Comparison(Result, Measurements):
             labels: the variants in the order of the steps, such as from "C" up to "eager".
             metric: 'latency', 'throughput' or 'device'.
         """
-        for label in labels:
+        for label in (self.baseline, *labels):
             self[label].times.of(metric)  # raises if there is none
         from d2lhybrid.showing import pictures
 

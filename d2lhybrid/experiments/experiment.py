@@ -24,13 +24,13 @@ from d2lhybrid.core.i18n import general, gettext as _, names, noop as N_
 from d2lhybrid.core.progress import show_status
 from d2lhybrid.experiments.comparison import Comparison
 from d2lhybrid.measuring import stats
-from d2lhybrid.measuring.cold_start import TimerFunction
 from d2lhybrid.measuring.measurement import Measurement
 from d2lhybrid.measuring.provenance import environment
 from d2lhybrid.measuring.rounds import OnTurn, Rounds
 from d2lhybrid.measuring.row import Rows
 from d2lhybrid.measuring.sampler import Sampler
 from d2lhybrid.measuring.warnings import warnings
+from d2lhybrid.timing import TimerFunction
 
 if TYPE_CHECKING:  # it loads when a question is asked
     from d2lhybrid.graphs.facts import Facts
@@ -82,7 +82,7 @@ class Experiment:
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """Sentences about calls that answer another question than the reader's."""
-        return tuple(warnings(self.functions, self.args, self.kwargs))
+        return tuple(warnings(self.functions))
 
     def run(self) -> Comparison:
         """Call each once, warm up, and take rounds until every verdict is clear or time is up."""
@@ -107,11 +107,14 @@ class Experiment:
         longest = claim_seconds(self.time_limit)
         earliest = stats.FEW.start  # a single question may be clear soon
         message = N_("the claim is undecided: measuring for up to {seconds} s more")
-        with (
-            running(self.functions),
-            show_status(message, self.progress, seconds=general(longest)),
-        ):
-            self.stopped = self.rounds.run(lambda: decided(self.comparison()), longest, earliest)
+
+        def is_over() -> bool:
+            return decided(self.comparison())
+
+        with running(self.functions):
+            if not is_over():  # by the rounds of an earlier claim
+                with show_status(message, self.progress, seconds=general(longest)):
+                    self.stopped = self.rounds.run(is_over, longest, earliest)
         return self.comparison()
 
     def comparison(self) -> Comparison:
@@ -141,7 +144,7 @@ class Experiment:
         if self.facts:
             return dict(self.facts)
         samplers = self.rounds.samplers.values()
-        if any(map(Sampler.is_compiled, samplers)) or any(map(Sampler.is_passed_by, samplers)):
+        if any(map(Sampler.is_compiled, samplers)) or any(map(Sampler.is_refused, samplers)):
             from d2lhybrid.why.asking import ask
 
             with running(self.functions):

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from d2lhybrid.core.environment import ipython
 from d2lhybrid.core.errors import ClaimError
 from d2lhybrid.core.i18n import sentences
+from d2lhybrid.core.progress import ipython
 from d2lhybrid.measuring.claim import Claim
 from d2lhybrid.measuring.measurements import Measurements
 from d2lhybrid.measuring.provenance import stamp
@@ -21,13 +21,13 @@ C = TypeVar("C", bound=Measurements)
 MeasureOn = Callable[[Callable[[C], bool]], C]
 
 
-def judge(c: C, claim: Claim, measure_on: MeasureOn[C] | None) -> tuple[str, C]:
+def judge(comparison: C, claim: Claim, measure_on: MeasureOn[C] | None) -> tuple[str, C]:
     """Show a line if it holds, raise if it is contradicted; otherwise measure on, and say so.
 
     While other programs hold it up, nothing more is measured, because that is held up as well.
 
     Args:
-        c: what was measured.
+        comparison: what was measured.
         claim: what is said of it.
         measure_on: takes more rounds until what was measured satisfies a question, or for so long;
             None if there are no more.
@@ -40,29 +40,29 @@ def judge(c: C, claim: Claim, measure_on: MeasureOn[C] | None) -> tuple[str, C]:
         ArgumentError, UnknownLabelError: there is no such metric or variant.
     """
 
-    def is_over(comparison: C) -> bool:
-        has_enough = (len(comparison.processes) or comparison.rounds) >= FEWEST
-        is_busy = has_enough and comparison.is_busy(claim.label, claim.against)
-        return is_busy or claim.judged(comparison) != "undecided"
+    def is_over(so_far: C) -> bool:
+        has_enough = (len(so_far.processes) or so_far.rounds) >= FEWEST
+        is_busy = has_enough and so_far.is_busy(claim.label, claim.against)
+        return is_busy or claim.judged(so_far) != "undecided"
 
-    before = c
-    if measure_on is not None and not is_over(c):
-        c = measure_on(is_over)
-    outcome = claim.judged(c)
+    before = comparison
+    if measure_on is not None and not is_over(comparison):
+        comparison = measure_on(is_over)
+    outcome = claim.judged(comparison)
     if outcome == "contradicted":
-        message = sentences(expected(claim, c), contradicted(claim, c))
-        raise ClaimError(f"{message}\n{stamp(c.env, c.seed)}", claim=claim)
+        message = sentences(expected(claim, comparison), contradicted(claim, comparison))
+        raise ClaimError(f"{message}\n{stamp(comparison.env, comparison.seed)}", claim=claim)
     if outcome == "undecided":
         _show(
             claim,
-            sentences(expected(claim, c), undecided(claim, c)),
+            sentences(expected(claim, comparison), undecided(claim, comparison)),
             UNDECIDED,
-            busy=c.is_busy(claim.label, claim.against),
+            busy=comparison.is_busy(claim.label, claim.against),
         )
     else:
-        more = "" if c is before else needed_more(c)
-        _show(claim, sentences(held(claim, c), more), DECIDED)
-    return outcome, c
+        more = "" if comparison is before else needed_more(comparison)
+        _show(claim, sentences(held(claim, comparison), more), DECIDED)
+    return outcome, comparison
 
 
 def _show(claim: Claim, line: str, kind: str, **more: bool) -> None:

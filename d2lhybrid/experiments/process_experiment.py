@@ -20,7 +20,6 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from d2lhybrid.backends import known
-from d2lhybrid.backends.environment import variables_for_caches, variables_for_threads
 from d2lhybrid.backends.verb import running
 from d2lhybrid.core.errors import CallFailedError, D2LHybridError
 from d2lhybrid.core.i18n import general, gettext as _, language, noop as N_, sentences
@@ -41,6 +40,7 @@ CLAIM_FACTOR = 3  # times the processes of the comparison, which there are at mo
 START_SECONDS = 120.0  # for Python, its imports and what is made before the first callable is
 BUILD_SECONDS = 600.0  # for each callable, if there is no `build_timeout`
 ROUNDS_FACTOR = 4.0  # for warming up and rounds, so many time limits
+ASK_SECONDS = 1.0  # the time limit of a process that measures only to be asked
 
 TEMPORARY = ("TMPDIR", "TEMP", "TMP")  # the variables that name the folder of temporary files
 
@@ -54,13 +54,15 @@ class ProcessExperiment:
     Its time limit is that of all `count` together. `threads` is how many each framework may use,
     by its own default if None. With `make`, each process makes the callables for itself. In the
     first process, compilers find empty disk caches, so cold starts are cold, and in the others what
-    that one has compiled.
+    that one has compiled. That process also asks what is observed of the compiled variants, unless
+    it is not to (`asks`).
     """
 
     experiment: Experiment
     count: int
     threads: int | None = None
     make: Make | None = None
+    asks: bool = True
     comparisons: list[Comparison] = field(default_factory=list, init=False)
     # What a process could not measure, so that those after it leave it out, and why.
     unavailable: dict[str, str] = field(default_factory=dict, init=False)
@@ -95,7 +97,23 @@ class ProcessExperiment:
             return self._measure(most, lambda: decided(self.comparison()))
 
     def ask(self, _rows: Rows, /) -> dict[str, Facts]:
-        """What its first process has observed of its compiled variants."""
+        """What its first process has observed of its compiled variants, or else one more process.
+
+        Raises:
+            D2LHybridError, OSError, KeyboardInterrupt: as ``run``, if it takes one more.
+        """
+        first = self.comparisons[0]
+        if not self.asks:
+            part = replace(
+                self.experiment,
+                functions={label: self.experiment.functions[label] for label in first},
+                time_limit=min(self.experiment.time_limit, ASK_SECONDS),
+            )
+            asking = OneProcessExperiment(part, 1, self.threads, self.make)
+            with running():
+                asking.run()
+            self.comparisons[0] = replace(first, facts=asking.comparisons[0].facts)
+            self.asks = True  # and has done so
         return dict(self.comparisons[0].facts)
 
     def comparison(self) -> Comparison:
@@ -176,17 +194,17 @@ class ProcessExperiment:
 
     def _packed(self, part: Experiment) -> bytes:
         """What one process does, for ``run``."""
-        parts = {repr(label): function for label, function in part.functions.items()}
         if self.make:  # then it gets nothing else, and the file also sets what it needs
             part = replace(
                 part, functions=dict.fromkeys(part.functions, self.make), args=(), kwargs={}
             )
         else:
             require_not_compiled(part.functions)
+        parts = {repr(label): function for label, function in part.functions.items()}
         argument = _("argument {number}")
         parts |= {argument.format(number=number): arg for number, arg in enumerate(part.args, 1)}
         parts |= {f"{name}=": value for name, value in part.kwargs.items()}
-        job = partial(_measured, part, self.make, not self.comparisons)
+        job = partial(_measured, part, self.make, self.asks and not self.comparisons)
         return pack(job, parts | {"timer=": part.timer}, with_threads=self.threads is None)
 
     def _seconds(self, part: Experiment) -> float:
@@ -202,10 +220,10 @@ class ProcessExperiment:
         changes |= dict.fromkeys(TEMPORARY, str(folder))
         for framework in known():
             if self.threads is not None:
-                changes |= variables_for_threads(framework, self.threads)
+                changes |= framework.variables_for_threads(self.threads)
             # What a compiler finds out of the machine, it finds for all callables. What it compiles
             # goes into a folder of its own for each (``Experiment.cold_caches``).
-            changes |= variables_for_caches(framework, folder / "caches")
+            changes |= framework.variables_for_caches(folder / "caches")
         variables = {**os.environ, **changes}
         return {name: value for name, value in variables.items() if value is not None}
 
@@ -219,11 +237,14 @@ class OneProcessExperiment(ProcessExperiment):
         return self._measure(1)
 
     def measure_on(self, decided: Callable[[Comparison], bool], /) -> Comparison:
-        """Measure once more in a process, for as long as a claim may take, and only once."""
+        """Measure in a second process, for as long as a claim may take, unless it is decided.
+
+        There is no third, and each is a comparison of its own.
+        """
         message = N_("the claim is undecided: measuring for up to {seconds} s more")
         seconds = general(claim_seconds(self.experiment.time_limit))
         with running(), show_status(message, self.experiment.progress, seconds=seconds):
-            return self._measure(2)
+            return self._measure(2, lambda: decided(self.comparison()))
 
     def comparison(self) -> Comparison:
         """What the latest process says."""

@@ -9,9 +9,9 @@ from html import escape
 from traceback import extract_tb
 from typing import Any, Self
 
-from d2lhybrid.core.environment import ipython
 from d2lhybrid.core.errors import ArgumentError, first_line
 from d2lhybrid.core.i18n import count, gettext as _, names, ngettext
+from d2lhybrid.core.progress import ipython
 from d2lhybrid.core.table import Column, Table
 from d2lhybrid.core.user_code import last_user_frame
 from d2lhybrid.graphs.graph import Graph

@@ -23,12 +23,12 @@ STREAM_SECONDS = 1e-3
 SAMPLE_SECONDS = 5e-4
 
 
-def warm_up(sampler: Sampler, limit: float, least: float) -> None:
+def warm_up(sampler: Sampler, limit: float, limit_with_few_times: float) -> None:
     """Call until the times stop falling, or for `limit` seconds.
 
-    There are `least` seconds to find enough times that tell whether they fall. On a busy machine
-    a call may wait for a core for as long as a hundred of them take; the quickest of many times
-    is that of a call.
+    While there are too few times to tell whether they fall, it is `limit_with_few_times`. On a busy
+    machine a call may wait for a core for as long as a hundred of them take; the quickest of many
+    times is that of a call.
     """
     begin, batch, times = sampler.timer(), 1, []
     while True:
@@ -36,7 +36,7 @@ def warm_up(sampler: Sampler, limit: float, least: float) -> None:
         sampler.warmup_calls += batch
         times.append(seconds / batch)
         is_short = seconds < BATCH_SECONDS and batch < MOST_CALLS
-        enough = limit if len(times) >= stats.SETTLING else least
+        enough = limit if len(times) >= stats.SETTLING else limit_with_few_times
         if not is_short and (stats.settled(times) or sampler.timer() - begin > enough):
             break
         batch *= 2 if is_short else 1

@@ -12,9 +12,7 @@ from d2lhybrid.core.errors import CannotBuildError, first_line
 from d2lhybrid.core.i18n import gettext as _, sentences
 from d2lhybrid.core.interrupts import LimitExceeded, call_within
 from d2lhybrid.measuring.measurement import Costs
-from d2lhybrid.timing import synchronize
-
-TimerFunction = Callable[[], float]
+from d2lhybrid.timing import TimerFunction, synchronize
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,7 @@ def _start_deferred(target: Call, timer: TimerFunction) -> Started:
         build_seconds=build_seconds,
         load_seconds=load_seconds,
         first_seconds=timer() - start,
-        note=_(deferred.compiler_note()) or None,
+        note=_(deferred.compiler_note) or None,
     )
     # What it has built already, without the indirection.
     return Started(deferred.load(), output, costs)

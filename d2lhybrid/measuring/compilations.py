@@ -47,14 +47,14 @@ class Compilations:
         if more is not None:
             self.later = (self.later or 0) + more
 
-    def are_of(self, function: Any) -> bool:
+    def has_compiled(self, function: Any) -> bool:
         """Was anything compiled for the function, by what was counted or by what it is?"""
         if self.first or self.later:
             return True
         return any(one.why.is_compiled(function) for one in self._with_a_compiler(self.frameworks))
 
-    def pass_by(self, function: Any) -> bool:
-        """Does a compiler pass the function by, although a reader may think otherwise?"""
+    def refuses(self, function: Any) -> bool:
+        """Does a compiler refuse the function, although a reader may think otherwise?"""
         asked = self._with_a_compiler(self.frameworks)
         return any(one.why.why_not_compiled(function) for one in asked)
 

@@ -23,9 +23,9 @@ from time import perf_counter, process_time, sleep
 from typing import NamedTuple
 
 from d2lhybrid.backends import is_used, loaded
-from d2lhybrid.measuring.cold_start import TimerFunction
 from d2lhybrid.measuring.provenance import environment
 from d2lhybrid.measuring.sampler import Sampler, Turn
+from d2lhybrid.timing import TimerFunction
 
 WAITED = 0.05  # of a turn, summed over the threads, is too much
 OTHERS = 0.25  # of one processor, used by other programs, is enough to make threads wait

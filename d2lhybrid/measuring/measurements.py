@@ -22,7 +22,7 @@ from d2lhybrid.measuring.measurement import (
     Samples,
 )
 from d2lhybrid.measuring.provenance import Environment
-from d2lhybrid.measuring.result import Seconds
+from d2lhybrid.measuring.result import Fraction, Seconds
 from d2lhybrid.measuring.stats import Estimate
 from d2lhybrid.measuring.verdict import Verdict, busy_bound, decide_verdict, decide_while_busy
 
@@ -43,10 +43,10 @@ class Measurements(Mapping[str, Measurement]):
     references: tuple[str, ...]  # programs to compare with, not to choose from
     deprecated: tuple[str, ...]  # variants that their makers have deprecated
     other_runtimes: tuple[str, ...]  # variants in a package other than the framework
-    checked: Seconds | bool  # the tolerance of the answers; True is that of their dtype
+    checked: Fraction | bool  # the tolerance of the answers; True is that of their dtype
     seed: int
     stopped: str  # 'clear', 'limit', 'most' (rounds) or 'interrupted'
-    margin: Seconds = stats.MARGIN  # what counts as the same, as a fraction
+    margin: Fraction = stats.MARGIN  # what counts as the same
     # The time limit that six rounds would have needed; None if there are six.
     limit_needed: Seconds | None = None
     processes: "tuple[Measurements, ...]" = ()  # those of the fresh processes, if there were any
@@ -60,8 +60,10 @@ class Measurements(Mapping[str, Measurement]):
         times = [self.baseline_repeat, *(m.times for m in self.measurements)]
         kinds = {(samples.count, samples.throughput is None) for samples in times}
         is_short = self.processes and len(self.processes) != self.baseline_repeat.count
-        if is_short or len(kinds) > 1 or self.baseline not in {m.label for m in self.measurements}:
+        if is_short or len(kinds) > 1:
             raise ValueError(_("rounds are missing"))
+        if self.baseline not in self:
+            raise ValueError(_("the baseline is missing"))
 
     def __getitem__(self, label: str) -> Measurement:
         for measurement in self.measurements:

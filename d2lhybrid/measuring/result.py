@@ -10,6 +10,7 @@ from d2lhybrid.core.i18n import gettext as _
 VERSION = 7  # of the schema
 
 Seconds = Annotated[float, msgspec.Meta(ge=0)]
+Fraction = Annotated[float, msgspec.Meta(ge=0)]  # such as 0.02 for 2%
 
 
 class Result:

@@ -30,7 +30,7 @@ WARM_UP_SHARE = 0.25
 # Six rounds may take so many times the limit.
 STRETCHED = 2.0
 # Warming up may take so many seconds, or the limit, as long as there are not enough times.
-LEAST_WARM_UP = 0.25
+WARM_UP_WITH_FEW_TIMES = 0.25
 # Callables get equally many calls if the times of neighbours differ by less than this factor.
 SIMILAR_FACTOR = 8.0
 
@@ -135,8 +135,8 @@ class Rounds:
         """
         self.disturbance = Disturbance()
         share = time_limit * WARM_UP_SHARE / len(self.samplers)
-        least = max(share, min(LEAST_WARM_UP, time_limit))
-        self._count_in_each(self.samplers.values(), lambda each: warm_up(each, share, least))
+        longer = max(share, min(WARM_UP_WITH_FEW_TIMES, time_limit))
+        self._count_in_each(self.samplers.values(), lambda each: warm_up(each, share, longer))
         self._count_in_each(self.samplers.values(), detect_async)
         waiting = [sampler.waiting for sampler in self.samplers.values()]
         frameworks = {each.frameworks for each in waiting if each.is_async}

@@ -89,6 +89,11 @@ class Row(Costs):
         return self.stream is not None and self.stream.verdict == "slower"
 
     @property
+    def pays_at_once(self) -> bool:
+        """Has it paid off its cold start at the first call, as far as that was timed whole?"""
+        return self.pays_after == 1 and not self.lacks_compiler_start
+
+    @property
     def calls_to_pay(self) -> str:
         """`pays_after` as text, with "≥" if the cold start lacks a compiler's."""
         return self._at_least(self.pays_after)

@@ -22,13 +22,13 @@ from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.measuring import stats
-from d2lhybrid.measuring.cold_start import TimerFunction, time_cold_start
+from d2lhybrid.measuring.cold_start import time_cold_start
 from d2lhybrid.measuring.compilations import Compilations
 from d2lhybrid.measuring.counters import counts_page_faults, page_faults
 from d2lhybrid.measuring.measurement import METRICS, Costs, Measurement, Samples
 from d2lhybrid.measuring.provenance import Environment
 from d2lhybrid.measuring.waiting import Waiting, not_waited_for
-from d2lhybrid.timing import synchronize
+from d2lhybrid.timing import TimerFunction, synchronize
 
 STRETCH = 4  # the longer batch holds so many times the calls of the shorter
 
@@ -117,11 +117,11 @@ class Sampler:
 
     def is_compiled(self) -> bool:
         """Was anything compiled for it, by what was counted or by what it is?"""
-        return self.runs_elsewhere or self.compilations.are_of(self.function)
+        return self.runs_elsewhere or self.compilations.has_compiled(self.function)
 
-    def is_passed_by(self) -> bool:
-        """Does its framework's compiler pass it by, although a reader may think otherwise?"""
-        return self.compilations.pass_by(self.function)
+    def is_refused(self) -> bool:
+        """Does its framework's compiler refuse it, although a reader may think otherwise?"""
+        return self.compilations.refuses(self.function)
 
     def call(self, calls: int) -> Any:
         """Call so many times, waiting for nothing; the last output."""

@@ -2,36 +2,40 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 from d2lhybrid.backends import loaded
 from d2lhybrid.backends.variant import variant_of
-from d2lhybrid.core.arguments import Args, Call
+from d2lhybrid.core.arguments import Call
+from d2lhybrid.core.i18n import gettext as _, names
+from d2lhybrid.core.wording import name_of
 
 
-def warnings(functions: Mapping[str, Any], args: Args, kwargs: Mapping[str, Any]) -> list[str]:
-    """Sentences about calls that answer another question, such as those in training mode.
-
-    Args:
-        functions, args, kwargs: as ``compare`` got them.
-    """
+def warnings(functions: Mapping[str, Any]) -> list[str]:
+    """A sentence for each model in training mode: who compares wants to measure inference."""
+    text = _(
+        "{model} is in training mode, which matters for {layers}. To measure inference, call "
+        "{code} first."
+    )
     found: list[str] = []
-    for call in _calls(functions, args, kwargs):
+    for model in _models(functions):
         for framework in loaded():
             with suppress(Exception):  # an unusual model is measured, too
-                found += framework.models.warnings(call.function, call.args, call.kwargs)
+                layers = framework.models.layers_in_training(model)
+                if kinds := list(dict.fromkeys(type(layer).__name__ for layer in layers)):
+                    fields = {"model": name_of(model), "layers": names(kinds)}
+                    found.append(text.format(**fields, code=framework.inference))
     return list(dict.fromkeys(found))
 
 
-def _calls(functions: Mapping[str, Any], args: Args, kwargs: Mapping[str, Any]) -> Iterator[Call]:
+def _models(functions: Mapping[str, Any]) -> Iterator[Any]:
     """What is called: the models behind ways, and the user's own callables themselves.
 
     Of a step of training nothing, because its copy is to be in training mode.
     """
     for function in functions.values():
-        whole, way = Call.of(function).with_more(args, kwargs), variant_of(function)
+        way = variant_of(function)
         if way is None:
-            yield whole
+            yield function.function if isinstance(function, Call) else function
         elif way.model is not None:
-            yield replace(whole, function=way.model)
+            yield way.model

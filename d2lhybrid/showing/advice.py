@@ -79,7 +79,7 @@ def _best_of(choice: list[Row]) -> Row | None:
     gains = [_gain(row) for row in faster]
     _highest, least, _most = max(gains)
     close = [row for row, (_gained, _low, high) in zip(faster, gains, strict=True) if high >= least]
-    return min(close, key=lambda row: row.calls_to_pay != "1")
+    return min(close, key=lambda row: not row.pays_at_once)
 
 
 def _gain(row: Row) -> Estimate:
@@ -103,12 +103,12 @@ def _choice(rows: Rows) -> list[Row]:
 
 
 def _use(row: Row, rows: Rows) -> str:
-    if row.calls_to_pay == "1" and row.build_seconds:
+    if row.pays_at_once and row.build_seconds:
         text = _(
             "Use {label}: it is {ratio} times as fast as {baseline} from the first call on; after "
             "{more} calls with its build of {build}."
         )
-    elif row.calls_to_pay == "1":
+    elif row.pays_at_once:
         text = _("Use {label}: it is {ratio} times as fast as {baseline} from the first call on.")
     # Without the compiler's start, the calls are a lower bound; else no column may have them.
     elif row.lacks_compiler_start or not rows.cold_start_is_felt:

@@ -112,14 +112,14 @@ def write_notes(ax: Any, notes: Notes) -> None:
     """A line that must be seen at the top, and the stamp at the foot, folded to the figure."""
     place = {"x": 0.01, "ha": "left"}
     if notes.below:
-        below = folded(notes.below, int(18 * WIDTH))
+        below = wrapped(notes.below, int(18 * WIDTH))
         ax.figure.supxlabel(below, fontsize="x-small", color=GREY, **place)
     if notes.above:
-        above = folded(notes.above, int(13 * WIDTH))
+        above = wrapped(notes.above, int(13 * WIDTH))
         ax.figure.suptitle(above, fontsize="small", color=WARNING, **place)
 
 
-def folded(text: str, columns: int) -> str:
+def wrapped(text: str, columns: int) -> str:
     """The text in lines of about so many terminal columns; a wide character takes two."""
     letters = max(1, columns * len(text) // max(1, width(text)))
     return textwrap.fill(text, letters, break_on_hyphens=False)
@@ -133,7 +133,7 @@ def beside(ax: Any, text: str, x: float, y: float) -> Any:
 
 def label_rows(ax: Any, labels: Sequence[str], title: str, low: float) -> None:
     """A row for each label from the top, and a time axis from `low`."""
-    ax.set_yticks(range(len(labels)), [folded(label, LONG_LABEL) for label in labels])
+    ax.set_yticks(range(len(labels)), [wrapped(label, LONG_LABEL) for label in labels])
     ax.set(ylim=(len(labels) - 0.5, -0.5), xlabel=title, xlim=(low, None))
     time_axis(ax.xaxis, *ax.get_xlim())
 

@@ -140,7 +140,8 @@ def sweep_table(sizes: Sequence[float], comparisons: Sequence[Rows]) -> Table:
 def narrow_table(rows: Sequence[Row], metrics: Sequence[str], cold_starts: bool) -> Table:
     """A row a variant, a column a metric, then the cold start if wanted.
 
-    It is narrower than ``table``: a cell holds the time, its ratio and a sign for the verdict.
+    It is narrower than ``comparison_table``: a cell holds the time, its ratio and a sign for the
+    verdict.
     """
     columns = [Column(_("variant"), left=True)]
     columns += [Column(metric_title(metric, metrics)) for metric in metrics]

@@ -7,7 +7,7 @@ from d2lhybrid.core.i18n import gettext as _, listed, noop as N_
 from d2lhybrid.measuring.row import Row
 
 
-class Verdict(NamedTuple):
+class Wording(NamedTuple):
     """How one verdict is worded, in English as the catalogs have it, and how it is drawn.
 
     `sign` tells it in a table and `marker` (of matplotlib) in a plot, where colours cannot be told
@@ -22,16 +22,16 @@ class Verdict(NamedTuple):
 
 
 VERDICTS = {
-    "faster": Verdict(N_("faster"), "▲", "<", "#009E73"),
-    "slower": Verdict(N_("slower"), "▼", ">", "#D55E00"),
-    "same": Verdict(N_("same"), "=", "s", "#56B4E9"),
-    "undecided": Verdict(N_("undecided"), "?", "D", "#E69F00"),
+    "faster": Wording(N_("faster"), "▲", "<", "#009E73"),
+    "slower": Wording(N_("slower"), "▼", ">", "#D55E00"),
+    "same": Wording(N_("same"), "=", "s", "#56B4E9"),
+    "undecided": Wording(N_("undecided"), "?", "D", "#E69F00"),
 }
 
 
 def signs() -> str:
     """What the signs of the verdicts mean, in one line."""
-    return listed(f"{verdict.sign} {_(verdict.word)}" for verdict in VERDICTS.values())
+    return listed(f"{wording.sign} {_(wording.word)}" for wording in VERDICTS.values())
 
 
 def not_run(rows: Iterable[Row]) -> Iterator[str]:

@@ -69,7 +69,7 @@ def picture(groups: Sequence[Group], comparisons: Sequence[Rows] = ()) -> Any:
             ax.vlines(1, y + 0.5, y + len(group.rows) + 0.5, color=plot.GREY, linewidth=1)
             for row in group.rows:
                 y += 1
-                labels[y] = plot.folded(row.name, plot.LONG_LABEL)
+                labels[y] = plot.wrapped(row.name, plot.LONG_LABEL)
                 text = _draw_bar(ax, row, y)
                 if group.guess is not None and row is fastest(group.rows):
                     _diamond(ax, group.guess, y)

@@ -5,9 +5,9 @@ from math import inf
 from numbers import Integral, Real
 from typing import Any
 
-from d2lhybrid.core.environment import ipython
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import count, gettext as _, names, number, sentences
+from d2lhybrid.core.progress import ipython
 from d2lhybrid.core.table import Column, Table
 from d2lhybrid.core.wording import kind_of, write_nearest
 from d2lhybrid.experiments.comparison import Comparison

@@ -46,9 +46,9 @@ def callables_of(what: Any, args: Args = ()) -> Callables:
         Otherwise what ``variants`` raises.
     """
     called = Call.of(what.compared() if isinstance(what, SourceFile) else what, args)
-    functions, has_arguments = called.function, called.args or called.kwargs
+    functions, has_arguments = called.function, bool(called.args or called.kwargs)
     if not isinstance(functions, Mapping):
-        functions, has_arguments = variants(called), ()
+        functions, has_arguments = variants(called), False
     if isinstance(functions, Variants) and not has_arguments:
         return functions, functions.args, functions.kwargs
     # Arguments beside variants take the place of those that they hold, because the notebooks still

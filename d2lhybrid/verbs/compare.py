@@ -12,14 +12,14 @@ from d2lhybrid.backends.verb import verb
 from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.errors import ArgumentError, D2LHybridError
 from d2lhybrid.core.i18n import gettext as _, sentences
-from d2lhybrid.core.usage import not_comparable
-from d2lhybrid.core.wording import unknown_label
+from d2lhybrid.core.usage import not_a_model
+from d2lhybrid.core.wording import kind_of, unknown_label
 from d2lhybrid.experiments.comparison import Comparison
 from d2lhybrid.experiments.experiment import Callables, Experiment
 from d2lhybrid.measuring import stats
-from d2lhybrid.measuring.cold_start import TimerFunction
 from d2lhybrid.measuring.disturbance import cores_held
 from d2lhybrid.measuring.provenance import core_count
+from d2lhybrid.timing import TimerFunction
 from d2lhybrid.verbs import options
 from d2lhybrid.verbs.callables import SourceFile, callables_of
 from d2lhybrid.verbs.ways import Variants
@@ -33,7 +33,23 @@ def _misused(given: Mapping[str, Any]) -> str:
         text = _("{label} was left out: {reason}.")
         return sentences(*(text.format(label=k, reason=_(v)) for k, v in what.unavailable.items()))
     names_a_file = isinstance(what, SourceFile) or (isinstance(what, str) and not args)
-    return "" if names_a_file else not_comparable(what)
+    return "" if names_a_file else _not_comparable(what)
+
+
+def _not_comparable(thing: Any) -> str:
+    """What is wrong with the model or the callables; "" if nothing is."""
+    inside = Call.of(thing).function
+    if not isinstance(inside, Mapping):
+        return not_a_model(inside)
+    if not inside:
+        return _("The dict is empty.")
+    for label, function in inside.items():
+        if not isinstance(label, str):
+            return _("{label!r} is no name: use strings.").format(label=label)
+        if not callable(function) and not isinstance(function, Call):
+            text = _("{label!r} is {kind}, which cannot be called.")
+            return text.format(label=label, kind=kind_of(function))
+    return ""
 
 
 @verb("compare(net, x)", "compare({'eager': f, 'compiled': g}, x)", check=_misused)
@@ -123,7 +139,8 @@ def compare(
             arguments can be sent there; a line below the table says so.
         why: after the rounds, ask what is observed of the compiled variants; the result has a line
             of facts for each, and a cause if one is decisive. This calls them a few more times, and
-            takes a second at most. The result's ``why()`` can do this later.
+            takes a second at most. The result's ``why()`` can do this later; if fresh processes
+            measure, in one more.
         progress: say what is being built, and count what takes longer than two seconds; None does
             so in a notebook and in a terminal.
         timer: a function that returns seconds, such as ``time.perf_counter``; `time_limit` uses it
@@ -148,6 +165,16 @@ def compare(
     >>> result.verdict("NumPy")
     'faster'
     """
+    settings: dict[str, Any] = {  # before a file is run, or anything is built
+        "time_limit": options.time_limit(time_limit),
+        "seed": secrets.randbits(32) if seed is None else options.number("seed", seed),
+        "check": check if isinstance(check, bool) else options.number("check", check),
+        "margin": options.number("margin", margin),
+        "build_timeout": options.number_or_none("build_timeout", build_timeout),
+        "timer": options.timer(timer),
+    }
+    processes = options.number_or_none("processes", processes)
+    threads = options.number_or_none("threads", threads)
     if isinstance(what, str):
         what = SourceFile(what)
     functions, args, kwargs = callables_of(what, args)
@@ -158,22 +185,13 @@ def compare(
         args,
         kwargs,
         baseline=baseline,
-        time_limit=options.time_limit(time_limit),
-        seed=secrets.randbits(32) if seed is None else options.number("seed", seed),
-        check=check if isinstance(check, bool) else options.number("check", check),
-        margin=options.number("margin", margin),
         references=references,
         unavailable=unavailable,
-        build_timeout=options.number_or_none("build_timeout", build_timeout),
-        timer=options.timer(timer),
         progress=progress,
+        **settings,
     )
-    comparison = _run(
-        experiment,
-        partial(callables_of, what) if isinstance(what, SourceFile) else None,
-        processes=options.number_or_none("processes", processes),
-        threads=options.number_or_none("threads", threads),
-    )
+    make = partial(callables_of, what) if isinstance(what, SourceFile) else None
+    comparison = _run(experiment, make, processes=processes, threads=threads, why=why)
     if why and comparison.stopped != "interrupted":
         with suppress(Exception, KeyboardInterrupt):  # what was measured is there
             return comparison.asked()
@@ -186,6 +204,7 @@ def _run(
     *,
     processes: int | None,
     threads: int | None,
+    why: bool,
 ) -> Comparison:
     """Measure here, or in fresh processes, if they are asked for or other programs hold cores.
 
@@ -202,9 +221,9 @@ def _run(
         text = _("Measured with one thread, because other programs hold {held} of {cores} cores.")
         experiment.circumstance = text.format(held=held, cores=core_count())
     if processes:
-        return ProcessExperiment(experiment, processes, threads, make).run()
+        return ProcessExperiment(experiment, processes, threads, make, why).run()
     try:
-        return OneProcessExperiment(experiment, 1, threads, make).run()
+        return OneProcessExperiment(experiment, 1, threads, make, why).run()
     except (D2LHybridError, OSError) as error:  # such as a full disk
         if not held:
             raise

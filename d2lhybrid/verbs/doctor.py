@@ -11,8 +11,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from subprocess import PIPE, CompletedProcess, TimeoutExpired
 
-from d2lhybrid.backends import get, known
-from d2lhybrid.backends.environment import variables_for_child
+from d2lhybrid.backends import get, known, variables_for_child
 from d2lhybrid.core.i18n import general, gettext as _, language
 from d2lhybrid.core.subprocesses import run, run_python, status
 from d2lhybrid.core.table import Column, Table

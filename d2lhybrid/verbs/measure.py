@@ -9,8 +9,8 @@ from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.usage import not_one_callable
 from d2lhybrid.core.wording import name_of
 from d2lhybrid.experiments.experiment import Experiment
-from d2lhybrid.measuring.cold_start import TimerFunction
 from d2lhybrid.measuring.measurement import Measurement
+from d2lhybrid.timing import TimerFunction
 from d2lhybrid.verbs import options
 
 

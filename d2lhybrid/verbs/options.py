@@ -2,6 +2,7 @@
 
 import math
 import os
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.core.wording import option
-from d2lhybrid.measuring.cold_start import TimerFunction
+from d2lhybrid.timing import TimerFunction
 
 MOST_SECONDS = "D2LHYBRID_MOST_SECONDS"  # the environment variable that lowers every time limit
 
@@ -66,7 +67,13 @@ def number_or_none(name: str, received: Any) -> Any:
 def time_limit(received: Any) -> float:
     """The time limit, or that of the environment if it is lower."""
     limit: float = number("time_limit", received)
-    return min(limit, float(os.environ.get(MOST_SECONDS) or math.inf))
+    most = os.environ.get(MOST_SECONDS)
+    if not most:
+        return limit
+    with suppress(ValueError):
+        if (seconds := float(most)) > 0:
+            return min(limit, seconds)
+    raise ArgumentError(_(_SECONDS).format(option=f"{MOST_SECONDS}=10", received=most))
 
 
 def timer(received: Any) -> TimerFunction:

@@ -25,10 +25,10 @@ from d2lhybrid.experiments.comparison import (
 )
 from d2lhybrid.experiments.judge import judge
 from d2lhybrid.measuring.claim import Claim
-from d2lhybrid.measuring.cold_start import TimerFunction
 from d2lhybrid.measuring.result import Result
 from d2lhybrid.measuring.row import Rows
 from d2lhybrid.showing.page import sweep_page
+from d2lhybrid.timing import TimerFunction
 from d2lhybrid.verbs.callables import call_of
 from d2lhybrid.verbs.compare import compare
 from d2lhybrid.verbs.variants import variants
@@ -93,14 +93,13 @@ class Sweep(Result):
             text = _("Expected a size among {known}. Received: {received!r}.")
             known = ", ".join(map(str, self.sizes))
             raise ArgumentError(text.format(known=known, received=size))
-        claimed = {
-            Claim(label, sense, at_least, against, metric, each): comparison
+        claimed = [  # all are made before the first is judged, so a wrong one shows no line
+            (Claim(label, sense, at_least, against, metric, each), comparison)
             for each, comparison in zip(self.sizes, self.comparisons, strict=True)
             if size is None or each == size
-        }
+        ]
         return Judgements(
-            Judgement(claim, *judge(comparison, claim, None))
-            for claim, comparison in claimed.items()
+            Judgement(claim, *judge(comparison, claim, None)) for claim, comparison in claimed
         )
 
     def plot(self, *, xlabel: str = "") -> Any:
@@ -229,6 +228,8 @@ def _what(returned: Any, only: Sequence[str] | None) -> Call:
     if only is None:
         return called
     ways = called.function
-    if not isinstance(ways, Variants):
-        ways = Variants(ways) if isinstance(ways, Mapping) else variants(called)
-    return replace(called, function=ways.only(*only))
+    if isinstance(ways, Variants):
+        return replace(called, function=ways.only(*only))
+    if isinstance(ways, Mapping):
+        return Call.of(Variants(ways, called.args, called.kwargs).only(*only))
+    return Call.of(variants(called).only(*only))

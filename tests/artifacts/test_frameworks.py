@@ -18,7 +18,6 @@ from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.errors import (
     ArtifactLoadError,
     CallFailedError,
-    InputMismatchError,
     SaveError,
     UnsupportedArtifactError,
 )
@@ -132,42 +131,6 @@ def test_other_semantics_of_mxnet_switched_on(tmp_path):
             found = load(tmp_path / framework)(*x)
         assert type(found) is type(x[0])
         assert not differ("mxnet", model, x, found)
-
-
-class Weighted(mx.gluon.HybridBlock):
-    def __init__(self):
-        super().__init__()
-        self.weight = self.params.get("weight", shape=(2, 3), init="ones")
-
-    def hybrid_forward(self, F, a, b=None, parts=(), scale=1.0, weight=None):
-        found = a if b is None else a - b
-        for i, part in enumerate(parts):
-            found = found + part * 10 ** (i + 1)
-        return found * scale * weight
-
-
-@pytest.mark.usefixtures("unproved")
-@pytest.mark.parametrize("hybridized", [False, True])
-def test_keywords_of_mxnet_are_put_into_position(hybridized, tmp_path):
-    a, b, c, d = (mx.nd.array([[value] * 3] * 2, dtype="float32") for value in (7, 2, 1, 3))
-    model = Weighted()
-    model.initialize()
-    if hybridized:
-        model.hybridize()
-    cases = {
-        "in another order": ((), {"b": b, "a": a}, 5),
-        "behind a default": ((a,), {"parts": [c, d]}, 317),
-        "one tensor in two places": ((a,), {"parts": [a, b], "b": b}, 275),
-    }
-    for name, (args, kwargs, wanted) in cases.items():
-        if hybridized:  # what MXNet recorded of other arguments
-            model._clear_cached_op()
-        save(call(model, *args, **kwargs), tmp_path / name)
-        loaded = load(tmp_path / name)
-        for given in (kwargs, dict(reversed(kwargs.items()))):
-            assert loaded(*args, **given).asnumpy().tolist() == [[wanted] * 3] * 2
-        with pytest.raises(InputMismatchError, match="Expected the arguments"):
-            loaded(*args, **{**kwargs, "scale": a})
 
 
 @pytest.mark.usefixtures("unproved")

@@ -242,15 +242,6 @@ def test_bad_arguments(tmp_path):
         save(lambda x, more: x, tmp_path / "a", torch.ones(2), {1, 2})
 
 
-def test_without_a_tensor_no_axis_can_vary(tmp_path):
-    class Repeated(nn.Module):
-        def forward(self, n):
-            return torch.ones(3) * n
-
-    with pytest.raises(ArgumentError, match="Expected no dynamic, because there is no tensor"):
-        save(Repeated(), tmp_path / "a", 2, dynamic={"n": {0: "batch"}})
-
-
 def test_more_bytes_than_an_artifact_may_have(tmp_path, monkeypatch):
     monkeypatch.setattr(saving, "MAX_TOTAL_BYTES", 1000)
     with pytest.raises(SaveError, match=r"1,000 bytes at most\. Received: \d,\d+\. Save a smaller"):

@@ -8,7 +8,6 @@ from processes import python
 
 from d2lhybrid import compare
 from d2lhybrid.backends import get, known
-from d2lhybrid.backends.environment import variables_for_threads
 from d2lhybrid.errors import ArgumentError
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what frameworks warn of when they are imported
@@ -203,6 +202,58 @@ def test_what_is_set_for_a_framework_is_set_there():
     assert "('torch.float64', 3)" in c.unavailable["tells"]
 
 
+SET = {
+    "torch": """
+from operator import attrgetter
+import torch
+torch.use_deterministic_algorithms(True, warn_only=True)
+torch.backends.cudnn.benchmark = True
+torch.backends.cudnn.conv.fp32_precision = "ieee"
+torch.backends.mha.set_fastpath_enabled(False)
+torch.backends.cuda.enable_flash_sdp(False)
+def state():  # by text, as cloudpickle can't send the modules that the code names
+    backends = getattr(torch, "backends")
+    flags = "cudnn.benchmark", "cudnn.conv.fp32_precision"
+    tells = "mha.get_fastpath_enabled", "cuda.flash_sdp_enabled"
+    warns = torch.is_deterministic_algorithms_warn_only_enabled()
+    values = [attrgetter(flag)(backends) for flag in flags]
+    return warns, values, [attrgetter(one)(backends)() for one in tells]
+""",
+    "jax": """
+import jax
+jax.config.update("jax_platforms", "cpu")
+jax.config.update("jax_default_device", jax.devices()[0])
+def state():
+    return jax.config.jax_platforms, repr(jax.config.jax_default_device)
+""",
+    "tensorflow": """
+import tensorflow as tf
+tf.config.optimizer.set_jit(True)
+tf.config.experimental.enable_tensor_float_32_execution(False)
+def state():
+    tells = tf.config.experimental.tensor_float_32_execution_enabled
+    return tf.config.optimizer.get_jit(), tells()
+""",
+}
+TELLS = """
+from d2lhybrid import compare
+def tells(x):
+    raise ValueError(str(state()))
+c = compare({"quick": abs, "tells": tells}, 1.0, processes=1, time_limit=0.2, progress=False)
+print(str(state()) in c.unavailable["tells"], state(), c.unavailable)
+"""
+
+
+@pytest.mark.parametrize("framework", SET)
+def test_what_decides_how_a_framework_computes_is_set_there(framework, tmp_path):
+    if not find_spec(framework):
+        pytest.skip(f"{framework} is not installed")
+    script = tmp_path / "script.py"
+    script.write_text(SET[framework] + TELLS)
+    said = python(str(script)).stdout.splitlines()[-1]
+    assert said.startswith("True"), said
+
+
 @pytest.mark.parametrize("name", [framework.name for framework in known()])
 def test_a_fresh_process_has_as_many_threads_as_were_asked_for(name):
     code = (
@@ -210,5 +261,5 @@ def test_a_fresh_process_has_as_many_threads_as_were_asked_for(name):
         "device = framework.device; device.compute_on(device.devices()[0])\n"
         "print(device.thread_count())"
     )
-    env = {**os.environ, **variables_for_threads(get(name), 1)}
+    env = {**os.environ, **get(name).variables_for_threads(1)}
     assert python("-c", code, name, **env).stdout.strip() == "1"

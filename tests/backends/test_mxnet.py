@@ -66,26 +66,15 @@ def test_a_dense_layer_that_flattens_its_input_has_no_references():
         assert all("dense layers" in unavailable[name] for name in ("C", "NumPy"))
 
 
-def test_keyword_arguments():
-    class Weighted(mx.gluon.HybridBlock):
-        def __init__(self):
-            super().__init__()
-            self.weight = self.params.get("weight", shape=(1, 8), init="ones")
-
-        def hybrid_forward(self, F, x, mask, weight):
-            return x * mask * weight
-
-    _net, x = mxnet_model()
-    weighted = Weighted()
-    weighted.initialize()
-    v = variants(call(weighted, x, mask=x))
-    for function in v.values():
-        assert np.allclose(function(x, mask=x * 2).asnumpy(), 2 * x.asnumpy() ** 2)
-    with pytest.raises(CallFailedError, match="masks"):
-        variants(call(weighted, x, masks=x))
-    trainer = mx.gluon.Trainer(weighted.collect_params(), "sgd")
-    with pytest.raises(CallFailedError, match="scales"):
-        training(call(weighted, x, scales=3.0), mx.gluon.loss.L2Loss(), trainer, (x,))
+def test_a_block_takes_no_keyword_arguments():
+    net, x = mxnet_model()
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd")
+    with pytest.raises(CallFailedError, match="keyword argument 'mask'"):
+        variants(call(net, x, mask=x))
+    with pytest.raises(CallFailedError, match="keyword argument 'mask'"):
+        training(call(net, x, mask=x), mx.gluon.loss.L2Loss(), trainer, (x,))
+    with pytest.raises(CallFailedError, match="keyword argument 'mask'"):
+        explain(call(net, x, mask=x))
 
 
 def test_plain_blocks_and_functions_are_fallbacks():
@@ -464,3 +453,35 @@ def test_an_operation_around_a_network_is_no_part_in_python():
     assert c.facts is not None
     assert "not_whole" not in c.why("hybridized").causes
     assert "as a whole" not in str(c.why("hybridized"))
+
+
+def test_a_step_of_training_gets_the_keywords_of_the_call():
+    class Scaled(mx.gluon.Block):
+        def __init__(self):
+            super().__init__()
+            self.dense = mx.gluon.nn.Dense(1)
+
+        def __call__(self, x, scale=0.0):
+            return self.dense(x) * scale
+
+    net, x = Scaled(), mx.nd.ones((2, 3))
+    net.initialize()
+    loss = mx.gluon.loss.L1Loss()
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd")
+    expected = loss(net(x, scale=2.0), x[:, :1]).mean().asscalar()
+    steps = training(call(net, x, scale=2.0), loss, trainer, (x[:, :1],))
+    assert steps["eager"]()[0].asscalar() == pytest.approx(expected)
+
+
+def test_arrays_in_a_list_have_the_semantics_of_numpy():
+    class Shapes(mx.gluon.Block):
+        def forward(self, xs):
+            shapes.append(sum(xs).sum().shape)
+            return xs[0]
+
+    shapes = []
+    mx.npx.set_np()
+    x = mx.np.ones((2, 2))
+    mx.npx.reset_np()
+    get("mxnet").models.infer(Shapes(), ([x, x],), {})
+    assert shapes == [()]  # of classic arrays, a sum has the shape (1,)

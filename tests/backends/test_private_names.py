@@ -1,12 +1,16 @@
 """Where a framework renames what it never promised, explain and graph show less, and say so."""
 
+import sys
 from importlib import import_module
+from types import SimpleNamespace
 
 import numpy
 import pytest
 from models import MODELS, compiled_model
+from processes import python
 
 from d2lhybrid import explain, graph, synchronize, variants
+from d2lhybrid.backends import get
 
 CONTEXT = "tensorflow.python.eager.context"
 NOTED = [
@@ -50,6 +54,45 @@ def test_nothing_raises_without_what_is_dispensable_in_jax(monkeypatch):
             assert len(graph(function, x).fates) >= 2, gone
             assert explain(lambda x: x * numpy.asarray(x), x).unsupported, gone
     assert len(asked) > 4
+
+
+GONE = """
+import sys, jax
+sys.modules["jax._src.pjit"] = None
+del jax._src.pjit
+from d2lhybrid import synchronize
+from d2lhybrid.errors import TracingError
+try:
+    jax.jit(lambda x: synchronize() or x)(1)
+except TracingError:
+    print("seen")
+"""
+
+
+def test_without_one_module_of_jax_the_others_are_used():
+    assert python("-c", GONE).stdout == "seen\n"
+
+
+def test_a_program_is_heard_of_whose_jaxpr_jax_calls_otherwise(monkeypatch):
+    (function, x), why = compiled_model("jax"), get("jax").why
+    private = import_module("d2lhybrid.backends.jax.private")
+    caller = SimpleNamespace(f_code=SimpleNamespace(co_name="_pjit_call_impl"), f_locals={})
+    frames = SimpleNamespace(_getframe=lambda _depth: caller, modules=sys.modules)
+    monkeypatch.setattr(private, "sys", frames)
+    assert why.watched_call(lambda: function(x)).programs == 1
+
+
+def test_the_limit_is_known_where_programs_are_not_kept_apart(monkeypatch):
+    """As in PyTorch before ``isolate_recompiles``, whose functions lack the number for it."""
+    torch, dynamo = import_module("torch"), import_module("d2lhybrid.backends.torch.dynamo")
+    torch.compiler.reset()
+    limit = torch._dynamo.config.recompile_limit
+    function = torch.compile(lambda x, n: x * len(n), backend="eager")
+    for number in range(limit + 1):
+        function(torch.ones(2), "x" * number)
+    vars(function).pop("_isolate_recompiles_id", None)
+    monkeypatch.setattr(dynamo, "APART", {})
+    assert f"The limit of {limit} " in get("torch").why.why_not_compiled(function)
 
 
 def test_why_nothing_was_compiled_is_said_without_pytorchs_records(monkeypatch):

@@ -1,8 +1,6 @@
 """What a comparison warns of: it measures something else than its reader asks."""
 
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -115,61 +113,10 @@ def test_how_to_switch_off_dropout_is_said_in_the_frameworks_own_words():
             compare({"mine": called}, time_limit=0.1, progress=False)
 
 
-def test_a_model_of_keras_that_is_called_for_training():
-    import tensorflow as tf
-
-    keras = tf.keras.layers
-    net, x = tf.keras.Sequential([keras.Dense(2), keras.BatchNormalization()]), tf.ones((8, 4))
-    (warning,) = compare({"mine": call(net, x, training=True)}, **QUICK).warnings
-    assert "training=True, which matters for BatchNormalization." in warning
-    assert compare({"mine": call(net, x, training=False)}, **QUICK).warnings == ()
-
-
 def test_processes_warn_once():
     net, x = torch_net()
     result = compare(variants(net, x).only("eager"), x, processes=1, **QUICK)
     assert len(result.warnings) == 1
-
-
-# The number of devices is chosen before a framework starts. What follows runs in a fresh process.
-SHARED = """
-from d2lhybrid import compare, variants
-def warnings(functions, *args):
-    return compare(functions, *args, time_limit=0.2, progress=False, why=False).warnings
-"""
-ON_JAX = """
-import os
-os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
-import jax, jax.numpy as jnp
-from flax import nnx
-first, second = jax.devices()
-x = jnp.ones((2, 4))
-with jax.default_device(second):
-    net = nnx.Linear(4, 3, rngs=nnx.Rngs(0))
-weights = jax.device_put(jnp.ones((4, 3)), second)
-(of_model,) = warnings(variants(net, x).only("eager"), x)
-assert "argument 1 is on cpu:0, but Linear is on cpu:1" in of_model, of_model
-(of_function,) = warnings({"mine": jax.jit(lambda w, x: x @ w)}, weights, x)
-assert "argument 2 is on cpu:0, but argument 1 is on cpu:1" in of_function
-assert not warnings(variants(net, x).only("eager"), jax.device_put(x, second))
-"""
-ON_TENSORFLOW = """
-import tensorflow as tf
-(cpu,) = tf.config.list_physical_devices("CPU")
-tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
-with tf.device("/CPU:1"):
-    net, near = tf.keras.Sequential([tf.keras.layers.Dense(3)]), tf.ones((2, 4))
-    net(near)
-x = tf.ones((2, 4))
-(warning,) = warnings({"mine": net}, x)
-assert "argument 1 is on CPU:0, but Sequential is on CPU:1" in warning, warning
-assert not warnings({"mine": net}, near)
-"""
-
-
-@pytest.mark.parametrize("program", [ON_JAX, ON_TENSORFLOW], ids=["jax", "tensorflow"])
-def test_an_argument_that_each_call_copies(program):
-    subprocess.run([sys.executable, "-c", SHARED + program], check=True)
 
 
 def test_pytorch_names_both_devices():

@@ -146,6 +146,12 @@ def test_an_undecided_claim_measures_on_until_it_is_decided(capsys):
         assert "Expected 'b' to be faster than 'a'" in capsys.readouterr().out
 
 
+def test_the_rounds_of_an_earlier_claim_decide_the_next_one():
+    c = compared(noise=0.5, time_limit=0.3, a=1e-2, b=7e-3)
+    rounds = c.claim("b", "faster").comparison.rounds
+    assert c.claim("b", "faster").comparison.rounds == rounds > c.rounds
+
+
 def test_an_interrupt_ends_measuring_on_and_the_comparison_says_so(capsys):
     m = Machine()
     functions = {"a": m.function(1e-2, 2.0), "b": m.function(1e-2, 2.0)}
@@ -366,3 +372,9 @@ def test_claims_of_a_sweep_are_about_one_size_or_all(capsys):
             s.claim("b", sense)
     with pytest.raises(ArgumentError, match=r"among 10, 20.*30"):
         s.claim("b", "faster", size=30)
+
+
+def test_a_size_that_a_sweep_has_twice_is_judged_twice():
+    s = sweep([10, 10], {"a": [1.0, 1.0], "b": [0.5, 0.25]})
+    judged = [judgement.comparison for judgement in s.claim("b", "faster")]
+    assert judged == [*s.comparisons]

@@ -436,6 +436,29 @@ def test_what_a_file_makes_needs_not_be_sent(tmp_path, monkeypatch):
     sys.modules.pop("file_model")
 
 
+CLOSURE = """
+import threading
+def example():
+    lock = threading.Lock()
+    def locked():
+        with lock:
+            return 1.0
+    return {"locked": locked}
+"""
+
+
+def test_beside_a_file_the_clock_is_what_cannot_be_sent(tmp_path, monkeypatch):
+    (tmp_path / "closure.py").write_text(CLOSURE)
+    monkeypatch.setattr(sys, "path", sys.path[:])
+
+    def timer():
+        return LOCK and time.perf_counter()
+
+    with pytest.raises(ArgumentError, match="Received: timer=, which cannot be"):
+        compare(f"{tmp_path}/closure.py:example", processes=2, timer=timer, **SHORT)
+    sys.modules.pop("file_closure")
+
+
 def test_what_python_prints_at_its_start_is_no_result(tmp_path, monkeypatch):
     (tmp_path / "sitecustomize.py").write_text("print('a line')\n")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(ROOT)]))
@@ -549,7 +572,9 @@ def test_threads_alone_measure_in_one_process_whose_rounds_decide():
     assert (c.processes, c.seed) == ((), 1)
     assert c.verdict("slow") == "slower" or c.busy  # other programs leave it undecided
     assert c.rounds >= 6
-    longer = c.experiment.measure_on(lambda _comparison: False)  # as an undecided claim does
+    # As a claim does, first one that is decided.
+    assert c.experiment.measure_on(lambda _comparison: True).seed == c.seed
+    longer = c.experiment.measure_on(lambda _comparison: False)
     assert longer.seed != c.seed  # in another process, whose rounds are other ones
     assert c.experiment.measure_on(lambda _comparison: False).seed == longer.seed  # only once
 

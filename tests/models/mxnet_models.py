@@ -34,6 +34,6 @@ def models():
         "plain": call(dense, x),
         "list in": call(TakesList(), [x, x + 1]),
         "nested out": call(Nested(), x),
-        "keyword": call(Two(), x, b=x * 3),
+        "two in": call(Two(), x, x * 3),
         "lstm with state": call(lstm, steps, state),
     }

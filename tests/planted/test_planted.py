@@ -14,7 +14,7 @@ from processes import python
 # Builds each case and calls its baseline, in a process, because some cases switch compilers off.
 BUILD = """
 import sys
-sys.path[:0] = ["tests", "tests/planted"]
+sys.path[:0] = ["tests/helpers", "tests/planted"]
 from case import cases
 for case in cases(sys.argv[1]).values():
     functions, *args = case.build()

@@ -231,6 +231,13 @@ def test_json_round_trips_exactly_and_other_texts_are_refused(result):
             type(result).from_json(said)
 
 
+def test_a_waterfall_by_a_metric_that_the_baseline_lacks_is_refused():
+    plain = Samples((1.0,) * 30, (0.5,) * 30)
+    c = with_times(plain, replace(plain, device=(0.2,) * 30))
+    with pytest.raises(ArgumentError, match="among 'latency', 'throughput'"):
+        c.waterfall(["b"], "device")
+
+
 def test_damaged_json_is_refused():
     for result, path, value in (
         (RESULTS[0], "version", 99),
@@ -256,6 +263,12 @@ def test_damaged_json_is_refused():
         place[last] = value
         with pytest.raises(DamagedResultError, match="Expected"):
             type(result).from_json(json.dumps(content))
+
+
+def test_json_without_its_baseline_says_so():
+    content = json.loads(RESULTS[0].to_json()) | {"baseline": "nobody"}
+    with pytest.raises(DamagedResultError, match="the baseline is missing"):
+        Comparison.from_json(json.dumps(content))
 
 
 def test_the_schema_names_every_field_and_no_other():

@@ -331,6 +331,12 @@ def test_bad_input_gets_its_own_error(functions, options, error, said):
         compare(functions, progress=False, **options)
 
 
+def test_options_are_checked_before_a_file_is_run(tmp_path):
+    (tmp_path / "model.py").write_text("raise ValueError('run')")
+    with pytest.raises(ArgumentError, match="time_limit=10"):
+        compare(f"{tmp_path}/model.py:example", time_limit=-1)
+
+
 def test_numbers_of_numpy_are_numbers():
     options = {"time_limit": np.int64(2), "margin": np.float32(0.5), "check": np.float32(0.5)}
     c = run(Machine(), {"a": 1e-3}, seed=np.int64(7), **options)
@@ -412,6 +418,13 @@ def test_measure_ends_after_five_seconds_or_less_or_at_so_many_samples(capsys, m
     measure(m.function(1e-3, 2.0), timer=m.clock, time_limit=100)
     assert m.now < begin + 3
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("most", ["abc", "-1", "nan"])
+def test_a_limit_of_the_environment_that_is_none_is_named(monkeypatch, most):
+    monkeypatch.setenv("D2LHYBRID_MOST_SECONDS", most)
+    with pytest.raises(ArgumentError, match=f"D2LHYBRID_MOST_SECONDS=10.*'{most}'"):
+        measure(sum, [1])
 
 
 def test_measure_shows_its_progress_if_asked(capsys):

@@ -193,6 +193,14 @@ def test_what_the_first_process_compiles_the_next_finds_and_the_cold_start_is_th
     assert not c["torch.compile"].disk_cache_hit
 
 
+def test_what_no_process_was_asked_after_its_rounds_one_more_is_asked():
+    jax = pytest.importorskip("jax")
+    ways = variants(doubled, jax.numpy.ones(8)).only("eager", "jit")
+    c = compare(ways, processes=1, time_limit=0.2, why=False, progress=False)
+    assert not c.processes[0].facts
+    assert "jit" in [reason.label for reason in c.why()]
+
+
 def doubled(x):
     return 2 * x
 

@@ -1,9 +1,9 @@
-"""Defaults of ``models.py``: running a model changes nothing, and there is nothing to warn of."""
+"""Defaults of ``models.py``: running a model changes nothing."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from d2lhybrid.core.arguments import Args, Function, Kwargs
+from d2lhybrid.core.arguments import Function
 
 
 def classes() -> tuple[tuple[type, ...], tuple[type, ...]]:
@@ -14,7 +14,7 @@ def snapshot(_parts: Sequence[Any]) -> Iterable[Callable[[], Any]]:
     return ()
 
 
-def warnings(_model: Function, _args: Args, _kwargs: Kwargs) -> Iterable[str]:
+def layers_in_training(_model: Function) -> Iterable[Any]:
     return ()
 
 

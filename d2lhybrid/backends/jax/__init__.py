@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         compiler,
         device,
         explain,
+        formats,
         models,
         training,
         variants,
@@ -31,4 +32,4 @@ if TYPE_CHECKING:
     )
     from d2lhybrid.backends.protocol import Modules
 
-    _MODULES: Modules = (device, models, variants, compiler, training, explain, why)
+    _MODULES: Modules = (device, models, variants, compiler, training, explain, formats, why)

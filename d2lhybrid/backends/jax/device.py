@@ -11,8 +11,8 @@ import numpy as np
 
 from d2lhybrid.backends.base import tracing_text
 from d2lhybrid.backends.defaults import device as defaults
-from d2lhybrid.backends.environment import threads_set
 from d2lhybrid.backends.jax import private
+from d2lhybrid.core.environment import number_in
 from d2lhybrid.core.errors import TracingError
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.pytree import leaves
@@ -22,6 +22,7 @@ may_return_early = defaults.may_return_early
 start_clock = defaults.start_clock
 # Those of ``jax.config`` that decide what a program computes.
 _SETTINGS = (
+    "jax_platforms",  # before a device is looked for
     "jax_enable_x64",
     "jax_default_matmul_precision",
     "jax_numpy_dtype_promotion",
@@ -88,7 +89,7 @@ def accelerators() -> list[str]:
 
 
 def thread_count() -> int | None:
-    return threads_set("NPROC")  # None: all cores
+    return number_in("NPROC")  # None: all cores
 
 
 def is_tensor(obj: Any) -> bool:
@@ -125,7 +126,11 @@ def with_64_bits(options: Mapping[str, Any]) -> AbstractContextManager[Any]:
 def _devices_by_name() -> dict[str, Any]:
     """The CPU first; on a machine with an accelerator, JAX lists only that by default."""
     known = [*jax.local_devices(backend="cpu"), *jax.local_devices()]
-    return {f"{device.platform}:{device.id}": device for device in known}
+    return {_name_of(device): device for device in known}
+
+
+def _name_of(device: Any) -> str:
+    return f"{device.platform}:{device.id}"
 
 
 def _accelerators() -> list[Any]:
@@ -154,8 +159,16 @@ LAST_WORK = _last_work.__name__  # by which JAX names its program
 
 
 def settings(_with_threads: bool) -> Iterable[defaults.Setting]:
-    return [(_update, (name, getattr(jax.config, name))) for name in _SETTINGS]
+    for name in _SETTINGS:
+        yield _update, (name, getattr(jax.config, name))
+    chosen = jax.config.jax_default_device  # a platform or a device, which can't be sent as it is
+    is_device = isinstance(chosen, jax.Device)
+    yield _set_default_device, (_name_of(chosen) if is_device else chosen, is_device)
 
 
 def _update(name: str, value: Any) -> None:
     jax.config.update(name, value)
+
+
+def _set_default_device(chosen: str | None, is_device: bool) -> None:
+    _update("jax_default_device", _devices_by_name()[chosen or ""] if is_device else chosen)

@@ -8,7 +8,6 @@ from typing import Any
 import jax
 from jax.extend.core import jaxprs_in_params
 
-from d2lhybrid.backends.attributes import kept_attributes
 from d2lhybrid.backends.failures import require_runs, without_logs
 from d2lhybrid.backends.jax import private
 from d2lhybrid.backends.jax.modules import (
@@ -20,6 +19,7 @@ from d2lhybrid.backends.jax.modules import (
     traced,
 )
 from d2lhybrid.backends.jax.stages import VERSION, Program, graphs_of
+from d2lhybrid.backends.state import kept_attributes
 from d2lhybrid.core.arguments import Args, Kwargs
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _

@@ -5,8 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.backends.example_call import ExampleCall
-from d2lhybrid.backends.formats import Format, Option, Options
+from d2lhybrid.backends.formats import ExampleCall, Format, Option, Options
 from d2lhybrid.core.i18n import noop as N_
 
 PLATFORMS = ("cpu", "cuda")  # a program that is saved on one of them runs on the other
@@ -30,8 +29,8 @@ class Exported(Format):
     def write(self, example: ExampleCall, folder: Path) -> dict[str, Option]:
         import jax
 
-        from d2lhybrid.backends.attributes import kept_attributes
         from d2lhybrid.backends.jax.modules import eager, inference, pure
+        from d2lhybrid.backends.state import kept_attributes
 
         model = pure(eager(inference(example.model)))
         function = jax.jit(replace(example, model=partial(model.run, model.weights)).flat)

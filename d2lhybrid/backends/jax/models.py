@@ -6,14 +6,11 @@ from typing import Any
 
 import jax
 
-from d2lhybrid.backends.checks import in_training_mode, on_other_devices
 from d2lhybrid.backends.jax import private
 from d2lhybrid.backends.jax.modules import (
     flax,
     inference,
     is_jitted,
-    is_module,
-    pure,
     trained_layers,
 )
 from d2lhybrid.core.arguments import Args, Function, Kwargs
@@ -43,17 +40,8 @@ def donates(function: Function) -> bool:
     return is_jitted(function) and private.donates(function)
 
 
-def warnings(model: Function, args: Args, kwargs: Kwargs) -> Iterable[str]:
-    """JAX copies what is on another device, unless the reader has put it there by name."""
-    module = getattr(model, "__self__", model)
-    weights = jax.tree.leaves(pure(module).weights) if is_module(module) else ()
-    yield from in_training_mode(model, trained_layers(module), "net.eval()")
-    yield from on_other_devices(model, weights, args, kwargs, _devices_of)
-
-
-def _devices_of(leaf: Any) -> frozenset[str]:
-    """Where an array is; of anything else nothing."""
-    return frozenset(map(str, leaf.devices())) if isinstance(leaf, jax.Array) else frozenset()
+def layers_in_training(model: Function) -> Iterable[Any]:
+    return trained_layers(model)
 
 
 def _copy(leaf: Any) -> Any:

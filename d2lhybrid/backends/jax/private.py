@@ -1,13 +1,14 @@
 """Every private name of JAX and Flax that this folder uses.
 
-Each is looked up when it is needed. If JAX has removed one, its function returns what is said
-beside it.
+Their modules are imported here, and each name is looked up in them when it is needed. If JAX has
+removed one, its function returns what is said beside it.
 """
 
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from threading import get_ident
 from types import SimpleNamespace
 from typing import Any
@@ -16,11 +17,23 @@ import jax
 
 from d2lhybrid.backends.hooks import hooked
 
-try:
-    from jax._src import api, core, dispatch, pjit, xla_bridge
-    from jax._src.interpreters import partial_eval, pxla
-except ImportError:
-    api = core = dispatch = partial_eval = pjit = pxla = xla_bridge = None
+
+def _module(name: str) -> Any:
+    """A module of JAX's own; None if it has been removed."""
+    try:
+        return import_module(f"jax._src.{name}")
+    except ImportError:
+        return None
+
+
+# Each by itself: if JAX has removed one, the others are there.
+api, core, dispatch, pjit, xla_bridge, partial_eval, pxla = map(
+    _module,
+    (
+        *("api", "core", "dispatch", "pjit", "xla_bridge"),
+        *("interpreters.partial_eval", "interpreters.pxla"),
+    ),
+)
 
 FOLDER = os.path.dirname(jax.__file__) + os.sep
 
@@ -120,12 +133,12 @@ def watched(compile: Callable[[Any, Any], None], run: Callable[[Any, Any], None]
     def after_run(program: Any, *_given: Any) -> None:
         caller = sys._getframe(1)
         is_derived = caller.f_code.co_name == "_pjit_call_impl"  # as by jax.grad
-        jaxpr = caller.f_locals["jaxpr"] if is_derived else None
+        jaxpr = caller.f_locals.get("jaxpr") if is_derived else None
         run(compiled_function(program), jaxpr)
 
     def before_first_run(params: Any, _flat: Any, function: Any, *_given: Any) -> None:
         if not is_tracing():
-            run(function, params.params["jaxpr"])
+            run(function, getattr(params, "params", {}).get("jaxpr"))
 
     def lower_and_note(jaxpr: Any, *given: Any, **named: Any) -> Any:
         computation = lower(jaxpr, *given, **named)

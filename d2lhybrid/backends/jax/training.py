@@ -64,6 +64,7 @@ def training(
         return nnx.clone((net, optimizer), arrays=True)
 
     def updating_in_place(run: Function) -> Function:
+        # All ways drop alike, as each copy holds the random state of the model: none is random.
         model, updater = copy()
         return TrainingStep(lambda: run(model, updater), jnp.stack)
 

@@ -9,12 +9,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from d2lhybrid.backends.attributes import kept_attributes, leaving_attributes
-from d2lhybrid.backends.call_code import passed, positional
+from d2lhybrid.backends.call_code import passed, positional, variable
 from d2lhybrid.backends.checks import require_options
 from d2lhybrid.backends.jax.modules import eager, flax, is_module, pure
 from d2lhybrid.backends.layers import Layer, chain
 from d2lhybrid.backends.mlp import functions
+from d2lhybrid.backends.state import kept_attributes, leaving_attributes
 from d2lhybrid.backends.variant import DeferredBuild, Variant, VariantsByName
 from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.i18n import noop as N_
@@ -67,9 +67,11 @@ def variants(
         )
         return partial(forward, nnx.clone(net))
 
-    jit_code = _JIT_STATIC if written["static"] else _JIT_FUNCTION
-    jit_code = (_JIT_MODULE if is_module(net) else jit_code).format(**written)
-    given = ("weights, {values}" if is_module(net) else "{values}").format(**written)
+    jit_code, given = _JIT_FUNCTION, written["given"]
+    if is_module(net):
+        jit_code, given = _JIT_MODULE.format(**written), "weights, {values}".format(**written)
+    elif written["static"]:
+        jit_code, given = _JIT_STATIC.format(**written), written["values"]
     by_name = {"eager": Variant(eager(net), "y = net({given})".format(**written))}
     if is_module(net):
         by_name["nnx.jit"] = Variant(DeferredBuild(nnx_jit), _NNX_JIT.format(**written))
@@ -89,18 +91,25 @@ def variants(
 def _written(
     net: Any, args: Args, kwargs: Kwargs, argnums: Sequence[int], argnames: Sequence[str]
 ) -> dict[str, str]:
-    """The arguments of a call as code; by name if some are static, for JAX knows those by name."""
+    """The arguments of a call as code.
+
+    ``given`` are those of the model, ``names`` the parameters of a function around it, which gets
+    ``values``: by name if some are static, for JAX knows those by name.
+    """
     names = positional(net, args, kwargs)
-    static = {names[at]: args[at] for at in argnums} | {name: kwargs[name] for name in argnames}
-    values = {name: repr(static[name]) if name in static else name for name in (*names, *kwargs)}
+    static = {names[at]: args[at] for at in argnums}
+    static |= {variable(name): kwargs[name] for name in argnames}
+    named = {name: variable(name) for name in kwargs}
+    values = {name: name for name in (*names, *named.values())}
+    values |= {name: repr(value) for name, value in static.items()}
+    by_position = [values[name] for name in names]
     by_name = [f"{name}={value}" for name, value in values.items()]
-    given = ", ".join([*(values[name] for name in names), *by_name[len(names) :]])
     return {
         "names": ", ".join(values),
         "passed": passed(names, kwargs),  # inside of what is compiled
         "static": f", static_argnames={[*static]}" if static else "",
-        "values": ", ".join(by_name) if static else given,
-        "given": given,
+        "values": ", ".join(by_name if static else by_position + by_name[len(names) :]),
+        "given": ", ".join(by_position + [f"{name}={values[named[name]]}" for name in named]),
     }
 
 

@@ -80,7 +80,8 @@ class _Watch:
 
     def note_compiled(self, jaxpr: Any, computation: Any) -> None:
         """Note a program that is made, be it ahead of time."""
-        is_of_user = self.ran[-1] if jaxpr is self._running else _is_of_user(None, jaxpr)
+        is_running = jaxpr is not None and jaxpr is self._running
+        is_of_user = self.ran[-1] if is_running else _is_of_user(None, jaxpr)
         if is_of_user and private.traced_name(jaxpr) != device.LAST_WORK:
             self.compiled.append((jaxpr, computation))
 

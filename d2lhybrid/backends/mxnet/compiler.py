@@ -1,4 +1,4 @@
-"""What Gluon has compiled."""
+"""What Gluon has compiled: ``compat`` counts it, in a line of MXNet's that it replaces."""
 
 from d2lhybrid.backends.defaults import compiler as defaults
 from d2lhybrid.backends.mxnet import compat

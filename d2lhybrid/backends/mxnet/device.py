@@ -1,6 +1,6 @@
 """Devices and tensors of MXNet."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -8,10 +8,11 @@ import mxnet
 
 from d2lhybrid.backends.base import tracing_text
 from d2lhybrid.backends.defaults import device as defaults
-from d2lhybrid.backends.environment import threads_set
 from d2lhybrid.backends.mxnet import private
+from d2lhybrid.core.environment import number_in
 from d2lhybrid.core.errors import TracingError
 from d2lhybrid.core.host_array import HostArray
+from d2lhybrid.core.pytree import leaves
 
 accelerators = defaults.accelerators
 has_unfinished_work = defaults.has_unfinished_work
@@ -43,7 +44,7 @@ def wait_for(_output: Any) -> None:
 
 
 def thread_count() -> int | None:
-    return threads_set("OMP_NUM_THREADS")  # it does not tell what else it may use
+    return number_in("OMP_NUM_THREADS")  # it does not tell what else it may use
 
 
 def is_tensor(obj: Any) -> bool:
@@ -65,15 +66,15 @@ def from_host(host_array: HostArray, options: Mapping[str, Any]) -> Any:
         return make_tensor(host_array.array, dtype=host_array.array.dtype)
 
 
-def is_numpy(args: Sequence[Any]) -> bool:
-    """Are the arrays those of NumPy semantics (``mx.np``)?"""
-    return bool(args) and isinstance(args[0], mxnet.np.ndarray)
+def is_numpy(given: Any) -> bool:
+    """Are the arrays in this those of NumPy semantics (``mx.np``)?"""
+    return any(isinstance(leaf, mxnet.np.ndarray) for _path, leaf in leaves(given))
 
 
 def symbol_like(name: str, array: Any) -> Any:
     """A symbol of that name, with the semantics of the array."""
     symbol = mxnet.sym.var(name)
-    return symbol.as_np_ndarray() if is_numpy([array]) else symbol
+    return symbol.as_np_ndarray() if is_numpy(array) else symbol
 
 
 @contextmanager

@@ -93,8 +93,6 @@ def _watched(
 
 def _run(model: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call a block or function, and wait: errors of the work come late."""
-    if isinstance(model, gluon.Block):
-        args, kwargs = modules.bind_positional(model, args, kwargs), {}
     output = model(*args, **kwargs)
     mx.nd.waitall()
     return output

@@ -6,8 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.backends.example_call import ExampleCall
-from d2lhybrid.backends.formats import Format, NativeProgram, Option, Options
+from d2lhybrid.backends.formats import ExampleCall, Format, NativeProgram, Option, Options
 from d2lhybrid.backends.mxnet.compat import import_mxnet
 from d2lhybrid.core.errors import SaveError
 from d2lhybrid.core.i18n import gettext as _, noop as N_
@@ -35,7 +34,6 @@ class SymbolAndParameters(Format):
         """Hand symbols to the block, as hybridizing does; so it stays as it is."""
         mx, model = import_mxnet(), example.model
         from d2lhybrid.backends.mxnet.device import is_numpy, semantics, symbol_like
-        from d2lhybrid.backends.mxnet.modules import bind_positional
 
         if not isinstance(model, mx.gluon.HybridBlock):
             text = _(
@@ -49,8 +47,7 @@ class SymbolAndParameters(Format):
         numpy_semantics = is_numpy(example.inputs)
         with semantics(numpy_semantics), silent():
             args, kwargs = example.arguments(map(symbol_like, names, example.inputs))
-            args = bind_positional(model, args, kwargs)
-            outputs = [output for _path, output in leaves(model(*args)) if output is not None]
+            outputs = [one for _path, one in leaves(model(*args, **kwargs)) if one is not None]
             graph = mx.sym.Group([output.as_nd_ndarray() for output in outputs])
             graph.save(str(folder / SYMBOL))
             states, graph_inputs = graph.list_auxiliary_states(), graph.list_inputs()

@@ -6,13 +6,12 @@ from mxnet.gluon import Block, Parameter
 
 from d2lhybrid.backends.defaults import models as defaults
 from d2lhybrid.backends.mxnet.device import is_numpy, semantics
-from d2lhybrid.backends.mxnet.modules import bind_positional
 from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.output import silent
 
 donates = defaults.donates
 snapshot = defaults.snapshot
-warnings = defaults.warnings
+layers_in_training = defaults.layers_in_training
 
 
 def classes() -> tuple[tuple[type, ...], tuple[type, ...]]:
@@ -20,7 +19,5 @@ def classes() -> tuple[tuple[type, ...], tuple[type, ...]]:
 
 
 def infer(model: Function, args: Args, kwargs: Kwargs) -> Any:
-    if isinstance(model, Block):
-        args, kwargs = bind_positional(model, args, kwargs), {}
-    with semantics(is_numpy(args)), silent():
+    with semantics(is_numpy((args, kwargs))), silent():
         return model(*args, **kwargs)

@@ -1,8 +1,6 @@
-"""Blocks of Gluon: which of them are compiled, how their arguments are passed, and their copies."""
+"""Blocks of Gluon: which of them are compiled, and their copies."""
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
-from inspect import signature
 from typing import Any
 
 from mxnet.gluon import Block, HybridBlock, SymbolBlock
@@ -10,7 +8,7 @@ from mxnet.gluon import Block, HybridBlock, SymbolBlock
 from d2lhybrid.backends.callables import callables_in
 from d2lhybrid.backends.mxnet import private
 from d2lhybrid.backends.state import copied
-from d2lhybrid.core.arguments import Args, Function, Kwargs
+from d2lhybrid.core.arguments import Function
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.user_code import place_of
 from d2lhybrid.graphs.explanation import Finding
@@ -79,36 +77,6 @@ def place(block: Any) -> Finding:
         forward, base = kind.forward, HybridBlock if isinstance(block, HybridBlock) else Block
         reason = f"{kind.__name__}({base.__name__}).forward"
     return Finding(reason, *place_of(forward))
-
-
-def bind_positional(block: Any, args: Args, kwargs: Kwargs) -> Args:
-    """All the arguments of a block by position, because Gluon takes no keyword arguments.
-
-    Raises:
-        TypeError: they do not fit the block's forward.
-    """
-    return (*args, *keywords_in_order(block, args, kwargs).values())
-
-
-def keywords_in_order(block: Any, args: Args, kwargs: Kwargs) -> Kwargs:
-    """What has to follow `args`, by name and in order: `kwargs`, and defaults between them.
-
-    Defaults behind the last of `kwargs` are left out, because a compiled block takes no number in
-    place of an array.
-
-    Raises:
-        TypeError: they do not fit the block's forward.
-    """
-    if not kwargs:
-        return {}
-    forward = block.forward
-    if type(block).forward is HybridBlock.forward:
-        forward = partial(block.hybrid_forward, None)  # whose first parameter is the module F
-    bound = signature(forward).bind_partial(*args, **kwargs)
-    bound.apply_defaults()
-    names = list(bound.arguments)
-    last = max(position for position, name in enumerate(names) if name in kwargs)
-    return {name: bound.arguments[name] for name in names[len(args) : last + 1]}
 
 
 def clone_sharing_parameters(net: Any, active: bool = True, **options: Any) -> Any:

@@ -52,11 +52,12 @@ def graphs_anew(blocks: Collection[HybridBlock], active: Collection[Any]) -> Ite
 
     After it, all have the graphs that they had before it, or none.
     """
+    active_ids = {*map(id, active)}
     before = [(block, {name: vars(block)[name] for name in _GRAPH}) for block in blocks]
     try:
         for block in blocks:
             block._clear_cached_op()
-            block._active = block in active
+            block._active = id(block) in active_ids
         yield
     finally:
         for block, held in before:

@@ -30,20 +30,17 @@ _EFFECT = re.compile(
     re.IGNORECASE,
 )
 # Products of matrices, convolutions and attention; a recurrent layer is made of products.
-CONTRACTIONS = frozenset(
-    f"{prefix}{name}"
-    for prefix, names in {
-        "": "FullyConnected Convolution Deconvolution RNN dot batch_dot khatri_rao",
-        "_": "linalg_gemm linalg_gemm2 linalg_syrk linalg_trmm",
-        "_np_": "dot",
-        "_npi_": "matmul tensordot tensordot_int_axes einsum",
-        "_contrib_": "DeformableConvolution ModulatedDeformableConvolution",
-        "_contrib_interleaved_matmul_": "selfatt_qk selfatt_valatt encdec_qk encdec_valatt",
-        "_contrib_quantized_": "conv fully_connected",
-        "_sg_mkldnn_": "conv fully_connected selfatt_qk selfatt_valatt",
-    }.items()
-    for name in names.split()
-)
+CONTRACTIONS = frozenset({
+    "FullyConnected", "Convolution", "Deconvolution", "RNN", "dot", "batch_dot", "khatri_rao",
+    "_linalg_gemm", "_linalg_gemm2", "_linalg_syrk", "_linalg_trmm",
+    "_np_dot", "_npi_matmul", "_npi_tensordot", "_npi_tensordot_int_axes", "_npi_einsum",
+    "_contrib_DeformableConvolution", "_contrib_ModulatedDeformableConvolution",
+    "_contrib_interleaved_matmul_selfatt_qk", "_contrib_interleaved_matmul_selfatt_valatt",
+    "_contrib_interleaved_matmul_encdec_qk", "_contrib_interleaved_matmul_encdec_valatt",
+    "_contrib_quantized_conv", "_contrib_quantized_fully_connected",
+    "_sg_mkldnn_conv", "_sg_mkldnn_fully_connected",
+    "_sg_mkldnn_selfatt_qk", "_sg_mkldnn_selfatt_valatt",
+})  # fmt: skip
 CONTROL_FLOW = frozenset({"_foreach", "_while_loop", "_cond"})
 
 

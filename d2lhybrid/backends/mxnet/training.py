@@ -10,7 +10,7 @@ from mxnet import autograd, gluon
 from d2lhybrid.backends.checks import require_own, require_trainable
 from d2lhybrid.backends.mxnet import private
 from d2lhybrid.backends.mxnet.device import is_numpy, semantics
-from d2lhybrid.backends.mxnet.modules import bind_positional, dropping_layers, without_graphs
+from d2lhybrid.backends.mxnet.modules import dropping_layers, without_graphs
 from d2lhybrid.backends.mxnet.variants import HYBRIDIZED, PLAIN_BLOCK, written
 from d2lhybrid.backends.state import copied
 from d2lhybrid.backends.variant import DeferredBuild, TrainingStep, Variant, VariantsByName
@@ -38,12 +38,12 @@ def training(
     example = 'gluon.Trainer(net.collect_params(), "sgd")'
     require_trainable(net, models, optimizer, optimizers, example)
     require_own(net, net.collect_params().values(), optimizer, private.trained_weights(optimizer))
-    inputs = bind_positional(net, args, kwargs)
-    with semantics(is_numpy(inputs)):
-        net(*inputs)  # Gluon creates the parameters of unknown shapes now
+    numpy_semantics = is_numpy((args, kwargs))
+    with semantics(numpy_semantics):
+        net(*args, **kwargs)  # Gluon creates the parameters of unknown shapes now
 
     def build_step(active: bool, **flags: bool) -> Function:
-        with semantics(is_numpy(inputs)):
+        with semantics(numpy_semantics):
             block, criterion = copied((net, loss), without_graphs(net))
             _restore_gradients(block)
             for part in (block, criterion):
@@ -53,7 +53,7 @@ def training(
 
         def step() -> Any:
             with autograd.record():
-                value = criterion(block(*inputs), target)
+                value = criterion(block(*args, **kwargs), target)
             value.backward()
             trainer.step(len(target))
             return value.mean()

@@ -11,9 +11,9 @@ from d2lhybrid.backends.call_code import passed, positional
 from d2lhybrid.backends.checks import require_options
 from d2lhybrid.backends.layers import Layer, chain
 from d2lhybrid.backends.mxnet import private
-from d2lhybrid.backends.mxnet.modules import clone_sharing_parameters, keywords_in_order
+from d2lhybrid.backends.mxnet.modules import clone_sharing_parameters
 from d2lhybrid.backends.variant import DeferredBuild, Variant, VariantsByName
-from d2lhybrid.core.arguments import Args, Function, Kwargs
+from d2lhybrid.core.arguments import Args, Kwargs
 from d2lhybrid.core.i18n import noop as N_
 
 NO_BLOCK = N_("MXNet compiles HybridBlocks, and this is a function")
@@ -36,21 +36,14 @@ def variants(
     parameters of the model, which stays as it is.
     """
     require_options("hybridize()", compiler_options, ("backend",))
+    run = f"y = net({passed(positional(net, args, kwargs), kwargs)})"
     if not isinstance(net, Block):
-        code = f"y = net({passed(positional(net, args, kwargs), kwargs)})"
-        return {"eager": Variant(net, code), "hybridized": Variant(NO_BLOCK)}
-    keywords = keywords_in_order(net, args, kwargs)
-    net(*args, *keywords.values())  # Gluon creates the parameters of unknown shapes now
-    # A block takes none by name, so the code passes them by position, too.
-    written_inputs = passed([*positional(net, args, keywords), *keywords], {})
-    eager_code = f"net.hybridize(False)\ny = net({written_inputs})"
+        return {"eager": Variant(net, run), "hybridized": Variant(NO_BLOCK)}
+    net(*args, **kwargs)  # Gluon creates the parameters of unknown shapes now
+    eager_code = f"net.hybridize(False)\n{run}"
     if not isinstance(net, HybridBlock):
-        plain = Variant(_taking_keywords(net, keywords), eager_code)
-        return {"eager": plain, "hybridized": Variant(PLAIN_BLOCK)}
-
-    def clone(**flags: Any) -> Function:
-        return _taking_keywords(clone_sharing_parameters(net, **flags), keywords)
-
+        return {"eager": Variant(net, eager_code), "hybridized": Variant(PLAIN_BLOCK)}
+    clone = partial(clone_sharing_parameters, net)
     if isinstance(net, SymbolBlock):
         reason = N_("a SymbolBlock keeps no Python code to run: pass what it was made from")
         by_name = {"eager": Variant(reason, eager_code)}
@@ -60,19 +53,9 @@ def variants(
     if include_expert:
         ways["hybridized MKLDNN"] = _STATIC | {"backend": "MKLDNN"}
     for name, flags in ways.items():
-        code = f"net.hybridize({written(flags)})\ny = net({written_inputs})"
+        code = f"net.hybridize({written(flags)})\n{run}"
         by_name[name] = Variant(DeferredBuild(partial(clone, **flags)), code)
     return by_name
-
-
-def _taking_keywords(block: Function, keywords: Kwargs) -> Function:
-    """The block, as a function that passes these keyword arguments by position if there are any.
-
-    What a call gives for one of them replaces the value here.
-    """
-    if not keywords:
-        return block
-    return lambda *args, **kwargs: block(*args, *(keywords | kwargs).values())
 
 
 def written(flags: Kwargs) -> str:

@@ -40,7 +40,7 @@ def programs_compiled() -> int | None:
 def _note_made(trace: Any) -> None:
     global _traces_made, _data_traces_made
     _data_traces_made += private.is_of_data(trace)
-    if private.is_users(trace):
+    if private.is_trace_of_user(trace):
         _traces_made += 1
         _numbers[trace] = _traces_made
 

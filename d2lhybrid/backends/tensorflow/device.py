@@ -7,8 +7,8 @@ import tensorflow as tf
 
 from d2lhybrid.backends.base import tracing_text
 from d2lhybrid.backends.defaults import device as defaults
-from d2lhybrid.backends.environment import threads_set
 from d2lhybrid.backends.tensorflow import private
+from d2lhybrid.core.environment import number_in
 from d2lhybrid.core.errors import TracingError
 from d2lhybrid.core.host_array import HostArray
 
@@ -55,7 +55,7 @@ def peak_memory_bytes() -> int | None:
 
 def thread_count() -> int | None:
     by_code = tf.config.threading.get_intra_op_parallelism_threads()  # 0: none was set
-    return by_code or threads_set("TF_NUM_INTRAOP_THREADS")  # None: all cores
+    return by_code or number_in("TF_NUM_INTRAOP_THREADS")  # None: all cores
 
 
 def accelerators() -> list[str]:
@@ -98,6 +98,10 @@ def settings(with_threads: bool) -> Iterable[defaults.Setting]:
     yield tf.config.run_functions_eagerly, (tf.config.functions_run_eagerly(),)
     yield tf.keras.config.set_floatx, (tf.keras.config.floatx(),)
     yield tf.keras.config.set_dtype_policy, (tf.keras.config.dtype_policy().name,)
+    optimizer, tf32 = tf.config.optimizer, tf.config.experimental
+    if optimizer.get_jit():  # to switch it off would overrule TF_XLA_FLAGS
+        yield optimizer.set_jit, (optimizer.get_jit(),)
+    yield tf32.enable_tensor_float_32_execution, (tf32.tensor_float_32_execution_enabled(),)
     if with_threads:
         threads = tf.config.threading
         within = threads.get_intra_op_parallelism_threads()

@@ -8,8 +8,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from d2lhybrid.backends.attributes import kept_attributes, leaving_attributes
 from d2lhybrid.backends.failures import require_runs, without_logs
+from d2lhybrid.backends.state import kept_attributes, leaving_attributes
 from d2lhybrid.backends.tensorflow import private
 from d2lhybrid.backends.tensorflow.compiler import CalledTrace, traces_called
 from d2lhybrid.backends.tensorflow.modules import compiled_in, eagerly, unchanged

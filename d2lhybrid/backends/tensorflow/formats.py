@@ -5,8 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.backends.example_call import ExampleCall
-from d2lhybrid.backends.formats import Format, NativeProgram, Option, Options
+from d2lhybrid.backends.formats import ExampleCall, Format, NativeProgram, Option, Options
 from d2lhybrid.core.i18n import noop as N_
 
 SIGNATURE = "serving_default"
@@ -69,7 +68,7 @@ def _traced(example: ExampleCall) -> Any:
     """A traced function of flat tensors that returns flat ones."""
     import tensorflow as tf
 
-    from d2lhybrid.backends.attributes import kept_attributes
+    from d2lhybrid.backends.state import kept_attributes
     from d2lhybrid.backends.tensorflow.modules import inference
     from d2lhybrid.backends.tensorflow.private import autographed
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from d2lhybrid.backends.attributes import leaving_attributes
 from d2lhybrid.backends.callables import callables_in
 from d2lhybrid.backends.failures import without_logs
+from d2lhybrid.backends.state import leaving_attributes
 from d2lhybrid.backends.tensorflow import private
 from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.errors import CannotBuildError
@@ -104,12 +104,15 @@ def unchanged(model: Function, args: Args, kwargs: Kwargs) -> Iterator[None]:
             put_back()
 
 
-def trained_layers(model: Any) -> list[Any]:
-    """The layers of Keras in a model that act in training: they normalize by batches, or drop."""
-    layers, keras = private.layers(model), tf.keras.layers
-    normalize = [one for one in layers if isinstance(one, keras.BatchNormalization)]
-    drop = [one for one in layers if isinstance(one, keras.Dropout) and one.rate > 0]
-    return [*normalize, *drop]
+def dropping_layers(model: Any) -> list[Any]:
+    """The layers of a model of Keras that draw random numbers in training."""
+    return [layer for layer in private.layers(model) if _drops(layer)]
+
+
+def _drops(layer: Any) -> bool:
+    rates = [vars(layer).get(name) for name in ("dropout", "recurrent_dropout")]  # of an LSTM, say
+    draws = any(isinstance(value, SEEDS) for value in vars(layer).values())
+    return draws and (rates == [None, None] or any(rates))
 
 
 def require_numbers(inputs: Iterable[Any]) -> None:

@@ -91,7 +91,7 @@ def compiler_ir(concrete: Any, specs: list[Any]) -> Callable[..., str]:
     return ir
 
 
-def is_users(trace: Any) -> bool:
+def is_trace_of_user(trace: Any) -> bool:
     """Is it a trace by itself, no part of another, and none that TensorFlow makes for itself?"""
     is_internal = is_of_data(trace) or trace.graph.name == "initialize_variables"
     return not tf.inside_function() and not is_internal
@@ -134,7 +134,7 @@ def noted_traces_called(note: Callable[[Any, list[Any]], object]) -> AbstractCon
     """
 
     def note_call(trace: Any, tensors: list[Any], *_captured: Any, **_by_name: Any) -> None:
-        if is_users(trace):
+        if is_trace_of_user(trace):
             note(trace, tensors)
 
     owner: Any = import_module(f"{_FUNCTIONS}.concrete_function").ConcreteFunction

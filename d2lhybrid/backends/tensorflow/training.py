@@ -6,11 +6,10 @@ from typing import Any
 
 import tensorflow as tf
 
-from d2lhybrid.backends.attributes import leaving_attributes
 from d2lhybrid.backends.checks import require_own, require_trainable
-from d2lhybrid.backends.state import copied
+from d2lhybrid.backends.state import copied, leaving_attributes
 from d2lhybrid.backends.tensorflow import private
-from d2lhybrid.backends.tensorflow.modules import SEEDS, require_numbers
+from d2lhybrid.backends.tensorflow.modules import dropping_layers, require_numbers
 from d2lhybrid.backends.variant import DeferredBuild, TrainingStep, Variant, VariantsByName
 from d2lhybrid.core.arguments import Args, Function, Kwargs, parameters_of
 from d2lhybrid.core.errors import CannotBuildError, first_line
@@ -45,7 +44,7 @@ def training(
     if not (net.variables and all(getattr(layer, "built", True) for layer in layers)):
         # This creates the weights of unbuilt layers, and computes nothing that changes them.
         tf.function(leaving_attributes(net, net)).get_concrete_function(*args, **kwargs)
-    random = [layer for layer in layers if _drops(layer)]
+    random = dropping_layers(net)
     target_first = _takes_target_first(loss)
 
     def build_step(compiler: Callable[[Function], Function] | None = None) -> Function:
@@ -74,13 +73,6 @@ def training(
         "tf.function": Variant(DeferredBuild(as_graph), _STEP + "y = tf.function(step)()"),
         "tf.function XLA": Variant(DeferredBuild(by_xla), xla_code),
     }
-
-
-def _drops(layer: Any) -> bool:
-    """Does a layer of Keras draw random numbers in training?"""
-    rates = [vars(layer).get(name) for name in ("dropout", "recurrent_dropout")]  # of an LSTM, say
-    draws = any(isinstance(value, SEEDS) for value in vars(layer).values())
-    return draws and (rates == [None, None] or any(rates))
 
 
 def _takes_target_first(loss: Function) -> bool:

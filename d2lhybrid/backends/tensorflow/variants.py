@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from d2lhybrid.backends.attributes import kept_attributes, leaving_attributes
-from d2lhybrid.backends.call_code import passed, positional
+from d2lhybrid.backends.call_code import passed, positional, variable
 from d2lhybrid.backends.checks import require_options
 from d2lhybrid.backends.layers import Layer, chain
 from d2lhybrid.backends.mlp import functions
+from d2lhybrid.backends.state import kept_attributes, leaving_attributes
 from d2lhybrid.backends.tensorflow import litert
 from d2lhybrid.backends.tensorflow.modules import MODULES, eager, require_numbers
-from d2lhybrid.backends.variant import DeferredBuild, Variant, VariantsByName, WithCompilerNote
+from d2lhybrid.backends.variant import DeferredBuild, Variant, VariantsByName
 from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.i18n import noop as N_
 
@@ -96,14 +96,16 @@ def variants(
 def _written(net: Any, args: Args, kwargs: Kwargs) -> dict[str, str]:
     """The arguments of a call as code; in `specs` as a trace takes them."""
     names = positional(net, args, kwargs)
-    values = dict(zip([*names, *kwargs], [*args, *kwargs.values()], strict=True))
+    by_name = {name: variable(name) for name in kwargs}
+    values = dict(zip([*names, *by_name.values()], [*args, *kwargs.values()], strict=True))
     tensors = [name for name, value in values.items() if litert.is_input(value)]
     specs = {name: f"tf.TensorSpec({name}.shape, {name}.dtype)" for name in tensors}
-    by_position = [specs.get(name, name) for name in names]
+    given = [specs.get(name, name) for name in names]
+    given += [f"{name}={specs.get(value, value)}" for name, value in by_name.items()]
     return {
         "passed": passed(names, kwargs),
         "tensors": ", ".join(tensors),
-        "specs": ", ".join([*by_position, *(f"{name}={specs.get(name, name)}" for name in kwargs)]),
+        "specs": ", ".join(given),
     }
 
 
@@ -116,14 +118,15 @@ def _predict(net: Any, args: Args, kwargs: Kwargs) -> VariantsByName:
     if not isinstance(net, tf.keras.Model) or len(args) != 1 or kwargs:
         return {}
 
-    def build() -> WithCompilerNote:
+    def build() -> Function:
         twin = object.__new__(type(net))  # has the model's layers, and attributes of its own
         vars(twin).update(vars(net))
         with kept_attributes(net):
             twin.make_predict_function()
-        return WithCompilerNote(partial(twin.predict, verbose=0), lambda: _PREDICT_NOTE)
+        return partial(twin.predict, verbose=0)
 
-    return {"predict": Variant(DeferredBuild(build), "y = net.predict(x, verbose=0)")}
+    run = DeferredBuild(build, compiler_note=_PREDICT_NOTE)
+    return {"predict": Variant(run, "y = net.predict(x, verbose=0)")}
 
 
 def dense_layers(net: Any) -> list[Layer] | None:

@@ -34,10 +34,11 @@ if TYPE_CHECKING:
         compiler,
         device,
         explain,
+        formats,
         models,
         training,
         variants,
         why,
     )
 
-    _MODULES: Modules = (device, models, variants, compiler, training, explain, why)
+    _MODULES: Modules = (device, models, variants, compiler, training, explain, formats, why)

@@ -10,7 +10,6 @@ from typing import Any
 import torch
 
 from d2lhybrid.backends import get
-from d2lhybrid.backends.environment import variables_for_caches
 from d2lhybrid.backends.torch import device, inductor, private
 from d2lhybrid.backends.variant import DeferredBuild
 from d2lhybrid.core.arguments import Function
@@ -52,7 +51,7 @@ def start(function: Function) -> tuple[str, float | None]:
 
 
 def use_disk_cache(folder: Path) -> None:
-    for name, path in variables_for_caches(get("torch"), folder).items():
+    for name, path in get("torch").variables_for_caches(folder).items():
         os.environ[name] = str(path)
     inductor.forget_programs()
 

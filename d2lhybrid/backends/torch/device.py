@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
+from operator import attrgetter
 from typing import Any
 
 import torch
@@ -132,11 +133,49 @@ def _event(device: torch.device) -> Any:
 
 def settings(with_threads: bool) -> Iterable[defaults.Setting]:
     yield torch.set_default_dtype, (torch.get_default_dtype(),)
-    yield torch.set_float32_matmul_precision, (torch.get_float32_matmul_precision(),)
-    yield torch.use_deterministic_algorithms, (torch.are_deterministic_algorithms_enabled(),)
+    yield from _precisions()
+    is_deterministic = torch.are_deterministic_algorithms_enabled()
+    only_warns = torch.is_deterministic_algorithms_warn_only_enabled()
+    yield partial(torch.use_deterministic_algorithms, warn_only=only_warns), (is_deterministic,)
     yield torch.set_grad_enabled, (torch.is_grad_enabled(),)
+    yield torch.backends.mha.set_fastpath_enabled, (torch.backends.mha.get_fastpath_enabled(),)
+    for name in ("benchmark", "deterministic"):
+        yield _set, ("cudnn", name, getattr(torch.backends.cudnn, name))
+    cuda = torch.backends.cuda  # which kernels attention may use
+    yield cuda.enable_flash_sdp, (cuda.flash_sdp_enabled(),)
+    yield cuda.enable_mem_efficient_sdp, (cuda.mem_efficient_sdp_enabled(),)
+    yield cuda.enable_cudnn_sdp, (cuda.cudnn_sdp_enabled(),)
+    yield cuda.enable_math_sdp, (cuda.math_sdp_enabled(),)
     device = torch.get_default_device()
     if device != torch.device("cpu"):  # what is set is looked up at each call from then on
         yield torch.set_default_device, (device,)
     if with_threads:
         yield torch.set_num_threads, (torch.get_num_threads(),)
+
+
+# What has a precision of its own in ``torch.backends``.
+_PRECISE = (
+    *("cuda.matmul", "cudnn.conv", "cudnn.rnn"),
+    *("mkldnn.matmul", "mkldnn.conv", "mkldnn.rnn"),
+)
+
+
+def _precisions() -> Iterable[defaults.Setting]:
+    """How exact products of float32 are: in all, or since PyTorch 2.9 in each library.
+
+    What was set for a library alone, PyTorch refuses to tell in all.
+    """
+    backends = torch.backends
+    try:
+        precision, allows_tf32 = torch.get_float32_matmul_precision(), backends.cudnn.allow_tf32
+    except RuntimeError:
+        for part in _PRECISE:
+            yield _set, (part, "fp32_precision", attrgetter(part)(backends).fp32_precision)
+    else:
+        yield torch.set_float32_matmul_precision, (precision,)
+        yield _set, ("cudnn", "allow_tf32", allows_tf32)
+
+
+def _set(part: str, name: str, value: Any) -> None:
+    """Set something of a part of ``torch.backends``."""
+    setattr(attrgetter(part)(torch.backends), name, value)

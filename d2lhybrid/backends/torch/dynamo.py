@@ -43,22 +43,23 @@ def switched_off() -> str:
 class Noted(NamedTuple):
     """What TorchDynamo has noted in this process so far.
 
-    ``breaks``: the graph breaks, each at the line of the user's code. ``failed``: its records of
-    the latest functions that it gave up.
+    ``breaks``: the graph breaks, each at the line of the user's code. ``failed_records``: its
+    records of the latest functions that it gave up.
     """
 
     breaks: list[Finding]
-    failed: list[Any]
+    failed_records: list[Any]
 
     def since(self, before: "Noted") -> "Noted":
         """What was noted after `before`."""
-        failed = [record for record in self.failed if record not in before.failed]
-        return Noted(self.breaks[len(before.breaks) :], failed)
+        old = before.failed_records
+        new = [record for record in self.failed_records if record not in old]
+        return Noted(self.breaks[len(before.breaks) :], new)
 
     @property
-    def failures(self) -> list[Finding]:
+    def failed_findings(self) -> list[Finding]:
         """The functions that it gave up, with all that it said."""
-        return [Finding(one.fail_reason, *place_of(one)) for one in self.failed]
+        return [Finding(one.fail_reason, *place_of(one)) for one in self.failed_records]
 
 
 NOTHING = Noted([], [])
@@ -105,16 +106,28 @@ def compilations(compiled: Sequence[Any]) -> int:
 
 
 def limits(compiled: Sequence[Any]) -> list[tuple[CodeType, int]]:
-    """The code, and the limit, where TorchDynamo compiles no more programs of what was compiled."""
+    """The code, and the limit, where TorchDynamo compiles no more programs of what was compiled.
+
+    A PyTorch that can't keep programs apart has those of one code in one place.
+    """
     reached: dict[int, tuple[CodeType, int]] = {}
     for one in compiled:
         wrapper = compiled_wrapper(one)
-        limit, region = recompile_limit(wrapper), wrapper._isolate_recompiles_id
+        limit = recompile_limit(wrapper)
         for code in codes_of(one):
-            programs = torch._dynamo.eval_frame._get_cache_entries_for_region(code, region)
-            if len(programs) >= limit:
+            if len(_programs_of(code, wrapper)) >= limit:
                 reached[id(code)] = code, limit
     return list(reached.values())
+
+
+def _programs_of(code: CodeType, wrapper: Any) -> Sequence[Any]:
+    """The programs that this compiled function may take for this code."""
+    frames: Any = torch._dynamo.eval_frame
+    if not APART:
+        found: Sequence[Any] = frames._debug_get_cache_entry_list(code)
+    else:
+        found = frames._get_cache_entries_for_region(code, wrapper._isolate_recompiles_id)
+    return found
 
 
 @contextmanager
@@ -165,7 +178,7 @@ def records_of(callables: Sequence[Any]) -> list[Any] | None:
     return None if is_full and not found else found
 
 
-def failure(records: Sequence[Any]) -> Finding | None:
+def last_failure(records: Sequence[Any]) -> Finding | None:
     """The latest of these compilations that failed: all that was said, and the user's line."""
     for record in reversed(records):
         if record.fail_type:

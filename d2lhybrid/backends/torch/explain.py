@@ -42,10 +42,10 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     before = missing.ask(dynamo.noted, dynamo.NOTHING)
     recorded, error = _record(model, name, args, kwargs)
     new = missing.ask(dynamo.noted, dynamo.NOTHING).since(before)
-    breaks, failures = new.breaks, new.failures
+    breaks, failures = new.breaks, new.failed_findings
     if not failures and not recorded:  # of what it gave up before, TorchDynamo says no more
         asked = compiled_with(inside or [model])
-        earlier = dynamo.failure(missing.ask(lambda: dynamo.records_of(asked), None) or [])
+        earlier = dynamo.last_failure(missing.ask(lambda: dynamo.records_of(asked), None) or [])
         failures = [earlier] if earlier else []
     notes = missing.notes(VERSION)
     if is_compiled(model) and not compiled_wrapper(model):

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from d2lhybrid.backends.example_call import ExampleCall
+from d2lhybrid.backends.formats import ExampleCall
 from d2lhybrid.backends.torch import private
 from d2lhybrid.backends.torch.models import evaluating
 from d2lhybrid.backends.torch.modules import eager

@@ -12,8 +12,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.backends.example_call import ExampleCall
-from d2lhybrid.backends.formats import Format, HostArrays, NativeProgram, Option, Options
+from d2lhybrid.backends.formats import (
+    ExampleCall,
+    Format,
+    HostArrays,
+    NativeProgram,
+    Option,
+    Options,
+)
 from d2lhybrid.core.environment import variable_set
 from d2lhybrid.core.errors import D2LHybridError, NativeRunError, UnsupportedArtifactError, brief
 from d2lhybrid.core.i18n import gettext as _, noop as N_

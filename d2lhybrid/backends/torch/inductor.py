@@ -6,7 +6,7 @@ As those of ``private.py``, they are looked up when they are asked for.
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from importlib import import_module
 from time import perf_counter
@@ -210,6 +210,12 @@ def _operation_counts(bodies: Sequence[Any]) -> Counter[str]:
                     counts[node.args[3] if node.target == "reduction" else node.target] += 1
                 values[node] = f"v{numbers.setdefault(key, len(numbers))}"
     return counts
+
+
+def configured(options: dict[str, Any]) -> AbstractContextManager[Any]:
+    """A block in which Inductor has these options of ``torch.compile``."""
+    patch: AbstractContextManager[Any] = torch._inductor.config.patch(options)
+    return patch
 
 
 def has_compiled() -> bool:

@@ -8,7 +8,13 @@ import torch
 
 from d2lhybrid.backends import callables
 from d2lhybrid.backends.state import copied
-from d2lhybrid.backends.torch.private import compiled_wrapper, is_compiled_in_place, original
+from d2lhybrid.backends.torch.private import (
+    BatchNorm,
+    Dropout,
+    compiled_wrapper,
+    is_compiled_in_place,
+    original,
+)
 
 
 def eager(model: Any) -> Any:
@@ -69,11 +75,11 @@ def dropping_layers(model: Any) -> list[torch.nn.Module]:
 
 
 def _acts_in_training(module: torch.nn.Module) -> bool:
-    return isinstance(module, torch.nn.modules.batchnorm._BatchNorm) or _drops(module)
+    return isinstance(module, BatchNorm) or _drops(module)
 
 
 def _drops(module: torch.nn.Module) -> bool:
-    if isinstance(module, torch.nn.modules.dropout._DropoutNd):
+    if isinstance(module, Dropout):
         return bool(module.p > 0)
     drops_inside = isinstance(module, torch.nn.RNNBase | torch.nn.MultiheadAttention)
     return bool(drops_inside and module.dropout > 0)

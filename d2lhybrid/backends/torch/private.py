@@ -1,7 +1,8 @@
 """Private names of PyTorch, each behind a small function.
 
 Those of what TorchDynamo has done stand in ``dynamo.py``, those of Inductor in ``inductor.py``,
-those of the nodes of a graph in ``nodes.py``. They are looked up when they are asked for; ``torch``
+those of the nodes of a graph in ``nodes.py``. What PyTorch documents of AOTInductor has private
+names, too, which ``export.py`` calls. They are looked up when they are asked for; ``torch``
 imports ``torch._dynamo`` and ``torch._inductor`` then. One that a version of PyTorch does not have
 raises AttributeError or ImportError there, which ``explain`` and ``graph`` turn into a note.
 """
@@ -15,7 +16,11 @@ from typing import Any, TypeVar
 
 import torch
 
-Function = TypeVar("Function", bound=Callable[..., object])
+Marked = TypeVar("Marked", bound=Callable[..., object])
+
+# What the public layers of each kind have in common.
+BatchNorm = torch.nn.modules.batchnorm._BatchNorm
+Dropout = torch.nn.modules.dropout._DropoutNd
 
 # The option that keeps programs that are compiled here apart from the user's of the same code,
 # where this version of PyTorch has it.
@@ -36,7 +41,7 @@ def is_tracing() -> bool:
     return bool(torch._C._len_torch_dispatch_stack())
 
 
-def constant(function: Function) -> Function:
+def constant(function: Marked) -> Marked:
     """The function, whose result TorchDynamo takes as it is: it does not trace how it comes about.
 
     So does ``torch.compiler.assume_constant_result``, which imports TorchDynamo for it.

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from d2lhybrid.backends.call_code import passed, positional
+from d2lhybrid.backends.call_code import passed, positional, variable
 from d2lhybrid.backends.checks import require_options
 from d2lhybrid.backends.layers import Layer, chain
 from d2lhybrid.backends.mlp import functions
@@ -57,8 +57,9 @@ def variants(
     if isinstance(net, nn.Module):
         lacking = why_not_installed(("onnxruntime", "onnxscript"), "onnx")
         session = unfit or lacking or ahead.onnxruntime(net, args, kwargs)
-        given = dict(zip(names, args, strict=True)) | kwargs
-        tensors = [name for name, value in given.items() if isinstance(value, torch.Tensor)]
+        values = [*args, *kwargs.values()]
+        given = zip([*names, *map(variable, kwargs)], values, strict=True)
+        tensors = [name for name, value in given if isinstance(value, torch.Tensor)]
         by_name["onnxruntime"] = Variant(session, _onnx_code(example, tensors), role="runtime")
     if include_expert:
         dynamic = {name: value for name, value in compiler_options.items() if name == "dynamic"}
@@ -73,7 +74,7 @@ def variants(
 def _example(names: Sequence[str], kwargs: Kwargs) -> str:
     """The arguments of a call as code, as torch's exporters take them."""
     by_position = f"({', '.join(names)}{',' if len(names) == 1 else ''})"
-    by_name = ", ".join(f'"{name}": {name}' for name in kwargs)
+    by_name = ", ".join(f'"{name}": {variable(name)}' for name in kwargs)
     return f"{by_position}, kwargs={{{by_name}}}" if kwargs else by_position
 
 

@@ -61,7 +61,7 @@ def first_call() -> Iterator[Callable[[], Explanation | None]]:
             compilations=0,
             graph_count=count,
             breaks=tuple(new.breaks),
-            fallbacks=tuple(new.failures),
+            fallbacks=tuple(new.failed_findings),
             recording=_recording(graphs) if is_known else None,
         )
     )
@@ -92,7 +92,7 @@ def _recorded(graph: Any, inputs: Any, options: dict[str, Any]) -> tuple[Functio
     own = torch.fx.GraphModule(graph, copy.deepcopy(graph.graph))
 
     def make() -> Any:
-        with torch._inductor.config.patch(options):
+        with inductor.configured(options):
             return graph_of("", own, inputs)
 
     called = [node for node in graph.graph.nodes if node.op.startswith("call_")]
@@ -143,7 +143,7 @@ def why_not_compiled(function: Function) -> str:
         return never_reached([name_of(compiled[0])])
     if reached := _why_no_more_programs(compiled, records):
         return reached
-    if failure := dynamo.failure(records):
+    if failure := dynamo.last_failure(records):
         text = _("Python runs this code, because {reason}.")
         if failure.file:
             text = _("Python runs this code, because {reason}: {place}.")

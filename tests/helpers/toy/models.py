@@ -5,7 +5,7 @@ from d2lhybrid.backends.defaults import models as defaults
 classes = defaults.classes
 donates = defaults.donates
 snapshot = defaults.snapshot
-warnings = defaults.warnings
+layers_in_training = defaults.layers_in_training
 
 
 def infer(model, args, kwargs):

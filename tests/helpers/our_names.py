@@ -1,12 +1,6 @@
 """The names of all attributes of ours, which a user's callable or model may have, too."""
 
-from d2lhybrid.backends.variant import (
-    DeferredBuild,
-    SelfTimed,
-    TrainingStep,
-    Variant,
-    WithCompilerNote,
-)
+from d2lhybrid.backends.variant import DeferredBuild, SelfTimed, TrainingStep, Variant
 from d2lhybrid.core.arguments import call
 from d2lhybrid.experiments.comparison import Comparison
 from d2lhybrid.measuring.sampler import Sampler
@@ -15,7 +9,6 @@ from d2lhybrid.verbs.ways import Variants
 
 CLASSES = (
     DeferredBuild,
-    WithCompilerNote,
     TrainingStep,
     SelfTimed,
     Variant,
