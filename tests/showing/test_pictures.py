@@ -40,7 +40,7 @@ def test_every_plot_of_any_number_and_ratio(language, variants, ratio):
     c = comparison(times, stream, references=("variant 1",), busy=True)
     sizes = [ratio ** (at / 11) for at in range(12)]
     many = {label: [time * size for size in sizes] for label, time in times.items()}
-    drawn = [c.plot(), c.waterfall(list(c), metric="throughput")]
+    drawn = [c.plot(), c.plot(metric="throughput")]
     drawn += [sweep([2**at for at in range(12)], many, busy=True).plot()]
     for ax in drawn:
         assert "⚠" in ax.figure.get_suptitle()
@@ -73,10 +73,10 @@ def test_marks_stand_at_their_times_and_are_labelled():
 
 def test_what_is_deprecated_is_marked_with_a_word_in_every_plot():
     c = comparison({"eager": 1e-3, "old": 1e-4}, deprecated=("old",))
-    for ax in (c.plot(), c.waterfall(["old", "eager"])):
-        labels = [text.get_text() for text in ax.get_yticklabels()]
-        assert sorted(labels) == ["eager", "old (deprecated)"]
-        assert "old (deprecated) 100 µs" in in_words(ax)
+    ax = c.plot()
+    labels = [text.get_text() for text in ax.get_yticklabels()]
+    assert sorted(labels) == ["eager", "old (deprecated)"]
+    assert "old (deprecated) 100 µs" in in_words(ax)
     ax = Sweep((8, 16), (c, c)).plot()
     named = [text.get_text() for text in ax.get_legend().get_texts()]
     assert named == ["eager", "old (deprecated)"]
@@ -108,17 +108,6 @@ def test_a_sweep_draws_medians_and_bands_by_both_metrics_at_its_sizes():
     assert (ax.get_xlabel(), ax.get_xscale()) == ("batch size", "log")
 
 
-def test_the_steps_of_a_waterfall_begin_where_the_last_ended():
-    c = comparison({"eager": 2.9e-5, "aot": 1.4e-5, "functions": 2e-5, "C": 7e-6})
-    ax = c.waterfall(["C", "functions", "aot", "eager"])
-    times = [c[label].median for label in ("C", "functions", "aot", "eager")]
-    assert [bar.get_x() for bar in ax.patches] == pytest.approx([0, *times[:-1]])
-    assert [bar.get_x() + bar.get_width() for bar in ax.patches] == pytest.approx(times)
-    said = [text.get_text() for text in ax.texts]
-    assert [re.findall("[+−]", text) for text in said] == [[], ["+"], ["−"], ["+"]]
-    assert said[1] == f"20.0 µs (+{seconds(times[1] - times[0])})"
-
-
 @pytest.mark.parametrize(
     ("language", "family", "font"),
     [("zh", "D2L Hybrid SC", CHINESE), ("ja", "D2L Hybrid JP", JAPANESE)],
@@ -139,11 +128,6 @@ def test_every_figure_says_in_words_what_it_shows():
     c = comparison({"eager": 1e-3, "fast": 5e-4, "C": 1e-4}, references=("C",))
     assert in_words(c.plot()) == (
         "Plot of the time per call: eager 1.00 ms; fast 500 µs (2.00×, faster); C 100 µs (10.0×)."
-    )
-    steps = in_words(c.waterfall(["C", "fast", "eager"]))
-    assert steps == (
-        "Bars of the time per call, each from the end of the one before: "
-        "C 100 µs; fast 500 µs (+400 µs); eager 1.00 ms (+500 µs)."
     )
     busy = comparison({"eager": 1e-3}, busy=True).plot()
     assert re.match("⚠ The machine was busy: .* Plot of the time per call", in_words(busy))

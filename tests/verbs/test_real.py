@@ -63,11 +63,11 @@ def test_work_that_jax_does_besides_the_output_counts():
 def test_a_way_knows_where_it_comes_from():
     torch = pytest.importorskip("torch")
     net, x = torch.nn.Linear(3, 2), torch.ones(1, 3)
-    ways = variants(net, x, with_references=True)
+    ways = variants(net, x)
     for name, way in (ways | ways.copy()).items():
         assert (way.name, way.model, way.code) == (name, net, ways.code[name])
         assert way.origin is ways["eager"].origin
-    assert (ways["C"].role, ways["torch.compile"].role) == ("reference", "way")
+    assert (ways["torchscript"].role, ways["torch.compile"].role) == ("deprecated", "way")
     assert measure(ways["eager"], x, time_limit=0.01).label == "eager"
 
 
