@@ -21,10 +21,5 @@ def test_pytorch_without_its_code_generator(monkeypatch):
     shown = "\n".join(o.get("text") or o.get("data", {}).get("text/plain", "") for o in outputs)
     assert "No C++ compiler was found: torch.compile records graphs and compiles nothing." in shown
     assert re.search(r"torch\.compile was left out: Expected a C\+\+ compiler", shown)
-    assert "Left out: this cell needs a C++ compiler." in shown
-    # that of run_native: Inductor's compiler, which torch.export's program asks for first
-    assert re.search(
-        r"\nExpected a C\+\+ compiler \([^)]*g\+\+[^)]*\), found none\. Install", shown
-    )
     assert "same as before: False" not in shown
     assert "graph breaks: 1" in shown
