@@ -48,8 +48,9 @@ class Exported(Format):
         compiled = jax.jit(exported.call)
 
         def run(*inputs: Any) -> Any:  # also where 64 bits are switched off
+            plain = (x[...] if hasattr(x, "__jax_array__") else x for x in inputs)  # Flax's Param
             with with_64_bits(options):
-                return compiled(*inputs)
+                return compiled(*plain)
 
         return run
 
