@@ -121,13 +121,14 @@ def count(value: float) -> str:
     return _signs(f"{value:,.0f}") if value == int(value) else number(value, 4)
 
 
-def general(value: float, digits: int = 3) -> str:
+def general(value: complex, digits: int = 3) -> str:
     """A number of any size in so many significant digits, with an exponent from a million on.
 
     >>> general(0.5), general(1.23456e-7), general(1234.5), general(1.23456e7)
     ('0.5', '1.23e-07', '1230', '1.23e+07')
     """
-    rounded = float(f"{value:.{digits}g}")
+    as_number = complex if isinstance(value, complex) else float
+    rounded = as_number(f"{value:.{digits}g}")
     return _signs(f"{rounded:.{max(digits, 6)}g}")
 
 
