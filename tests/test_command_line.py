@@ -27,7 +27,7 @@ SOURCES = {
         "import jax.numpy as jnp\n"
         "from helper import total\n"
         "def net(x, scale=1.0):\n    return jnp.tanh(x) * scale * total(3)\n"
-        "from d2lhybrid import call\n"
+        "from d2lhybrid import call, variants\n"
         "def example():\n    return net, jnp.ones(8)\n"
         "def with_keywords():\n    return call(net, jnp.ones(8), scale=3.0)\n"
         "def within():\n    return (lambda x: net(x, 2.0)), jnp.ones(8)\n"
@@ -38,6 +38,8 @@ SOURCES = {
         "def ways():\n"
         "    x = jnp.ones(8)\n"
         "    return {'now': lambda: net(x), 'later': call(net, x, scale=1.0)}\n"
+        "def nothing():\n    return {}\n"
+        "def left_out():\n    return variants(net, jnp.ones(8), True).only('compiled ahead')\n"
     ),
     "step.py": (
         "import torch\n"
@@ -207,6 +209,8 @@ def test_it_runs_as_a_module():
         ("compare my_model.py:example alone", "'my_model.py:example', but there is no such file"),
         ("compare my_model.py:exmaple", "Write 'example'."),
         ("compare my_model.py:alone", f"Received: net. Write this:\n\n{EXAMPLE}"),
+        ("compare my_model.py:nothing", "The dict is empty. Expected my_model.py:nothing to ret"),
+        ("compare my_model.py:left_out", "compiled ahead was left out: it takes no static"),
         ("compare my_model.py:swapped", "to return what to compare. Received: (Tensor, net)."),
         ("compare my_model.py:net", "missing 1 required positional argument: 'x'"),
         ("compare my_model.py:failing", "Expected my_model.py:failing to run. Received: ValueErr"),

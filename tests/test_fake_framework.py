@@ -31,6 +31,10 @@ def model(toy):
     return Affine(2.0, 1.0), np.ones((1, 3), np.float32).view(Array)
 
 
+def test_a_class_says_of_its_modules_what_they_are():
+    assert Framework.device is vars(Framework)["device"]
+
+
 def test_measure_waits_for_it_and_the_report_says_its_name(toy, model, monkeypatch):
     pair = make_dataclass("Pair", "x")(model[1])
     assert framework_of([{"a": model[1]}]) is backends.get("toy") is toy

@@ -15,7 +15,7 @@ from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 from d2lhybrid.core.errors import ArgumentError
 
@@ -42,7 +42,9 @@ class Part(Generic[Module]):
     def __set_name__(self, _owner: type, name: str) -> None:
         self._name = name
 
-    def __get__(self, framework: Framework, _owner: type) -> Module:
+    def __get__(self, framework: Framework | None, _owner: type) -> Module:
+        if framework is None:  # dataclass asks the class
+            return cast(Module, self)
         found: Module = framework.module(self._name, self._has_defaults)
         vars(framework)[self._name] = found
         return found

@@ -62,6 +62,8 @@ def _is_users(function: Any) -> bool:
 def _attribute(owner: Any, name: str) -> Any:
     """An attribute of an object; None if there is none, or if code would run to compute it."""
     with suppress(Exception):
-        if not isinstance(getattr_static(owner, name), property):
+        found = getattr_static(owner, name)
+        get = getattr(type(found), "__get__", None)  # in Python for a cached_property, say
+        if callable(found) or not (isinstance(found, property) or isfunction(get)):
             return getattr(owner, name)
     return None

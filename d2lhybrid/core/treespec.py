@@ -135,7 +135,7 @@ def tree_flatten(
             "{value}. Use a tensor instead."
         )
         raise SaveError(text, path=path, value=value)
-    if isinstance(value, Scalar) and not isinstance(value, Enum):
+    if _is_scalar(value):
         return TreeSpec("constant", _builtin(value)), []
     inside = None if is_tensor(value) else children(value)
     if is_tensor(value) or (inside is None and hasattr(value, "__array__")):
@@ -173,7 +173,8 @@ def with_tensors(value: Any, tensors: Iterator[Any], is_tensor: IsTensor) -> Any
     Containers keep their classes, because the model may ask for them.
     """
     inside = children(value)
-    if is_tensor(value) or (inside is None and hasattr(value, "__array__")):
+    is_array = inside is None and hasattr(value, "__array__") and not _is_scalar(value)
+    if is_tensor(value) or is_array:
         return next(tensors)
     if inside is None:
         return value
@@ -196,6 +197,11 @@ def _copy_with(container: Any, parts: dict[Any, Any]) -> Any:
         else:
             object.__setattr__(made, name, part)  # although a dataclass may be frozen
     return made
+
+
+def _is_scalar(value: Any) -> bool:
+    """Does it become a constant? So do NumPy's numbers that are also Python's, such as float64."""
+    return isinstance(value, Scalar) and not isinstance(value, Enum)
 
 
 def _builtin(value: Any) -> Scalar | None:

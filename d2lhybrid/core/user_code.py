@@ -1,11 +1,15 @@
 """Which code is the user's: that of no installed package, and not this one's."""
 
 import os
+import site
 import sysconfig
 from collections.abc import Iterable
 from typing import Any
 
-_LIBRARIES = tuple({sysconfig.get_path(key) + os.sep for key in ("purelib", "platlib", "stdlib")})
+_FOLDERS = {sysconfig.get_path(key) for key in ("purelib", "platlib", "stdlib")}
+# Besides, those of pip's --user and of a distribution's own packages.
+_FOLDERS |= {site.getusersitepackages(), *site.getsitepackages()}
+_LIBRARIES = tuple(folder + os.sep for folder in _FOLDERS)
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 

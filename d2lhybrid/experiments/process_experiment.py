@@ -10,6 +10,7 @@ They run one after the other. Each builds, makes the first calls, warms up and t
 
 import math
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -21,7 +22,7 @@ import numpy as np
 
 from d2lhybrid.backends import known
 from d2lhybrid.backends.verb import running
-from d2lhybrid.core.errors import CallFailedError, D2LHybridError
+from d2lhybrid.core.errors import CallFailedError, D2LHybridError, UnknownLabelError
 from d2lhybrid.core.i18n import general, gettext as _, language, noop as N_, sentences
 from d2lhybrid.core.progress import show_status, status_line
 from d2lhybrid.core.wording import option
@@ -42,6 +43,7 @@ BUILD_SECONDS = 600.0  # for each callable, if there is no `build_timeout`
 ROUNDS_FACTOR = 4.0  # for warming up and rounds, so many time limits
 ASK_SECONDS = 1.0  # the time limit of a process that measures only to be asked
 
+PROGRAMS, CACHES = "programs", "caches"  # the folders of what compilers keep on disk
 TEMPORARY = ("TMPDIR", "TEMP", "TMP")  # the variables that name the folder of temporary files
 
 Make = Callable[[], Callables]  # what makes the callables and their arguments in each process
@@ -137,6 +139,9 @@ class ProcessExperiment:
                     text = _("process {n} of {count}")
                     where = text.format(n=len(self.comparisons) + 1, count=most)
                     self.comparisons.append(self._measure_in_one(Path(folder), where, say))
+                    self.failure = ""  # of one that ended it before
+        except UnknownLabelError:  # of what decides a claim, whose variant was left out meanwhile
+            raise
         except (D2LHybridError, OSError) as error:
             if not self.comparisons:
                 raise
@@ -166,7 +171,7 @@ class ProcessExperiment:
 
         env = self._variables(folder)
         while True:
-            part = self._part(folder / "programs")
+            part = self._part(folder / PROGRAMS)
             with TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as own:
                 found = run(self._packed(part), Path(own), env, self._seconds(part), say_turn)
             if not isinstance(found, Ended):
@@ -176,6 +181,9 @@ class ProcessExperiment:
             if found.label in ("", self.experiment.baseline):
                 raise _failed(found)
             self.unavailable[found.label] = found.reason
+            if not self.comparisons:  # the repeat is the first process, which finds empty caches
+                for name in (PROGRAMS, CACHES):
+                    shutil.rmtree(folder / name, ignore_errors=True)
 
     def _part(self, programs: Path) -> Experiment:
         """The part of the experiment that the next process does."""
@@ -223,7 +231,7 @@ class ProcessExperiment:
                 changes |= framework.variables_for_threads(self.threads)
             # What a compiler finds out of the machine, it finds for all callables. What it compiles
             # goes into a folder of its own for each (``Experiment.cold_caches``).
-            changes |= framework.variables_for_caches(folder / "caches")
+            changes |= framework.variables_for_caches(folder / CACHES)
         variables = {**os.environ, **changes}
         return {name: value for name, value in variables.items() if value is not None}
 

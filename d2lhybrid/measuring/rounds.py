@@ -157,8 +157,9 @@ class Rounds:
             return
         begin = self.now()
         self._count_in_each(samplers, Sampler.take_turn)
-        # With the baseline's second turn.
-        spent = (self.now() - begin) * (1 + 1 / len(self.samplers))
+        spent = self.now() - begin
+        if not self.is_alone:  # with the baseline's second turn
+            spent *= 1 + 1 / len(self.samplers)
         for sampler in self.samplers.values():
             sampler.turns.clear()
             for metric, calls in sampler.inner_iterations.items():

@@ -63,6 +63,7 @@ def reveal(
 
 def _reveal_comparisons(results: Any, guess: Mapping[str, Any]) -> None:
     rows = {str(name): comparison.rows for name, comparison in results.items()}
+    guess = {str(name): guessed for name, guessed in guess.items()}
     groups = [Group.of(name, each, guess.get(name)) for name, each in rows.items()]
     below = Revealed(rows, guess)
     if ipython() is None:

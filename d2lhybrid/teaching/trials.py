@@ -12,8 +12,10 @@ import numpy as np
 from d2lhybrid.backends.outputs import to_host
 from d2lhybrid.core import errors
 from d2lhybrid.core.arguments import Function
+from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _, listed
 from d2lhybrid.core.table import Column, Table
+from d2lhybrid.core.wording import described, unknown_label
 
 Way = Callable[[Function, Any], Function]
 
@@ -166,7 +168,18 @@ class Trials:
             as_good: different numbers are right as well, rounded or drawn differently: those of a
                 way in a situation, and the eager ones of a replacement.
         """
-        example, other = inputs or self.inputs
+        inputs = inputs or self.inputs
+        text = _("Expected {examples}. Received: {received}.")
+        if len(inputs) != 2:
+            received = f"inputs=({described(inputs, {})})"
+            names = {"examples": "inputs=(example, other)", "received": received}
+            raise ArgumentError(text.format(**names))
+        if instead and not self.situations:
+            names = {"examples": 'trials(function, "situation")', "received": f"{instead=}"}
+            raise ArgumentError(text.format(**names))
+        if instead and of and of not in self.situations:
+            raise unknown_label(of, self.situations, {})
+        example, other = inputs
         eager = self._try(lambda f, _: self.eager(f), function, example, other, count=False)
         expected = eager.result
         tried = {name: self._try(way, function, example, other) for name, way in self.ways.items()}

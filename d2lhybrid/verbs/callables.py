@@ -14,7 +14,8 @@ from typing import Any
 from d2lhybrid.backends.variant import variant_of
 from d2lhybrid.core.arguments import Args, Call
 from d2lhybrid.core.errors import ArgumentError, brief
-from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.i18n import gettext as _, sentences
+from d2lhybrid.core.usage import not_a_model
 from d2lhybrid.core.wording import EXAMPLE_CODE, described, kind_of, write_nearest
 from d2lhybrid.experiments.experiment import Callables
 from d2lhybrid.verbs.variants import variants
@@ -35,6 +36,26 @@ def call_of(returned: Any) -> Call | None:
         case (first, *args) if callable(first) or isinstance(first, Mapping):
             return Call.of(first, tuple(args))
     return None
+
+
+def not_comparable(thing: Any) -> str:
+    """What is wrong with the model or the callables; "" if nothing is."""
+    inside = Call.of(thing).function
+    if not isinstance(inside, Mapping):
+        return not_a_model(inside)
+    if isinstance(inside, Variants) and not inside and inside.unavailable:
+        text = _("{label} was left out: {reason}.")
+        left_out = inside.unavailable.items()
+        return sentences(*(text.format(label=k, reason=_(v)) for k, v in left_out))
+    if not inside:
+        return _("The dict is empty.")
+    for label, function in inside.items():
+        if not isinstance(label, str):
+            return _("{label!r} is no name: use strings.").format(label=label)
+        if not callable(function) and not isinstance(function, Call):
+            text = _("{label!r} is {kind}, which cannot be called.")
+            return text.format(label=label, kind=kind_of(function))
+    return ""
 
 
 def callables_of(what: Any, args: Args = ()) -> Callables:
@@ -94,12 +115,13 @@ class SourceFile:
         with _running(self.file, path):
             returned = example()
         called = call_of(returned)
-        if called is None:
+        wrong = "" if called is None else not_comparable(called)
+        if called is None or wrong:
             text = _(
                 "Expected {example} to return what to compare. Received: {received}. Write this:"
             )
             message = text.format(example=self.file, received=kind_of(returned))
-            raise ArgumentError(f"{message}\n\n{EXAMPLE_CODE}")
+            raise ArgumentError(f"{sentences(wrong, message)}\n\n{EXAMPLE_CODE}")
         return called
 
 

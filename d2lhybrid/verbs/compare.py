@@ -11,9 +11,8 @@ from d2lhybrid.backends.variant import in_role
 from d2lhybrid.backends.verb import verb
 from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.errors import ArgumentError, D2LHybridError
-from d2lhybrid.core.i18n import gettext as _, sentences
-from d2lhybrid.core.usage import not_a_model
-from d2lhybrid.core.wording import kind_of, unknown_label
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.wording import unknown_label
 from d2lhybrid.experiments.comparison import Comparison
 from d2lhybrid.experiments.experiment import Callables, Experiment
 from d2lhybrid.measuring import stats
@@ -21,7 +20,7 @@ from d2lhybrid.measuring.disturbance import cores_held
 from d2lhybrid.measuring.provenance import core_count
 from d2lhybrid.timing import TimerFunction
 from d2lhybrid.verbs import options
-from d2lhybrid.verbs.callables import SourceFile, callables_of
+from d2lhybrid.verbs.callables import SourceFile, callables_of, not_comparable
 from d2lhybrid.verbs.ways import Variants
 
 
@@ -29,27 +28,8 @@ def _misused(given: Mapping[str, Any]) -> str:
     what, args = given["what"], given.get("args", ())
     if args and isinstance(what, str) and ":" in what:
         return _("The function in {file} returns its arguments as well.").format(file=what)
-    if isinstance(what, Variants) and not what and what.unavailable:
-        text = _("{label} was left out: {reason}.")
-        return sentences(*(text.format(label=k, reason=_(v)) for k, v in what.unavailable.items()))
     names_a_file = isinstance(what, SourceFile) or (isinstance(what, str) and not args)
-    return "" if names_a_file else _not_comparable(what)
-
-
-def _not_comparable(thing: Any) -> str:
-    """What is wrong with the model or the callables; "" if nothing is."""
-    inside = Call.of(thing).function
-    if not isinstance(inside, Mapping):
-        return not_a_model(inside)
-    if not inside:
-        return _("The dict is empty.")
-    for label, function in inside.items():
-        if not isinstance(label, str):
-            return _("{label!r} is no name: use strings.").format(label=label)
-        if not callable(function) and not isinstance(function, Call):
-            text = _("{label!r} is {kind}, which cannot be called.")
-            return text.format(label=label, kind=kind_of(function))
-    return ""
+    return "" if names_a_file else not_comparable(what)
 
 
 @verb("compare(net, x)", "compare({'eager': f, 'compiled': g}, x)", check=_misused)

@@ -118,7 +118,8 @@ class Variants(MutableMapping[str, Function]):
     def update(self, other: Any = (), /, **named: Any) -> None:
         """Like ``dict.update``; of other variants also the reasons why some cannot be built."""
         if isinstance(other, Variants):
-            self._ways = {name: other._ways[name] for name in other.unavailable} | self._ways
+            for name in other.unavailable:  # one that can be built here stays
+                self._ways.setdefault(name, other._ways[name])
         super().update(other, **named)
 
     def __repr__(self) -> str:

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Any
 from unittest.mock import Mock
 
+import numpy as np
 import pytest
 import torch
 from artifact_files import make
@@ -35,6 +36,11 @@ def language(ids, mask):
 
 def words(batch, length):
     return torch.zeros(batch, length, dtype=torch.int64), torch.ones(batch, length)
+
+
+def test_a_number_of_numpy_that_is_also_pythons_is_a_constant(tmp_path):
+    save(lambda x, scale: x * scale, tmp_path / "a", torch.ones(2), np.float64(0.5))
+    assert load(tmp_path / "a")(torch.ones(2), 0.5).tolist() == [0.5, 0.5]
 
 
 def test_axes(tmp_path):

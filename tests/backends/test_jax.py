@@ -37,6 +37,14 @@ def test_calls_into_python_have_the_users_line():
     assert "# here" in Path(__file__).read_text(encoding="utf-8").splitlines()[found.line - 1]
 
 
+def test_each_way_has_the_weights_of_when_it_was_made():
+    net = nnx.Linear(3, 2, rngs=nnx.Rngs(0))
+    v, before = variants(net, X), net(X)
+    net.kernel[...] = net.kernel[...] + 1
+    for name, function in v.items():
+        np.testing.assert_allclose(function(X), before, rtol=1e-5, err_msg=name)
+
+
 KEPT = []
 
 

@@ -56,6 +56,23 @@ def test_options_and_a_plain_block():
     assert "HybridBlock" in v.unavailable["hybridized"]
 
 
+def test_eager_runs_no_graph_of_what_is_inside_a_plain_block():
+    class Around(mx.gluon.Block):
+        def __init__(self, net):
+            super().__init__()
+            self.net = net
+
+        def forward(self, x):
+            return self.net(x)
+
+    net, x = mxnet_model()
+    net.hybridize()
+    v = variants(Around(net), x)
+    require_same("it", "eager", copy_outputs(v["eager"](x)), copy_outputs(net(x)))
+    assert (v["eager"].run.net._cached_op, net._active) == (None, True)
+    assert net._cached_op is not None
+
+
 def test_a_dense_layer_that_flattens_its_input_has_no_references():
     Dense = mx.gluon.nn.Dense
     for layers in ([Dense(2)], [Dense(2, flatten=False), Dense(5)]):

@@ -69,6 +69,9 @@ def test_litert_is_another_runtime_that_takes_and_returns_structures(monkeypatch
         require_same("litert", "eager", copy_outputs(v["litert"](given, scale=scale)), expected)
     with pytest.raises(ValueError, match="Dimension mismatch"):
         v["litert"]({"x": tf.ones(3), "y": tf.ones(3)}, scale=scale)
+    for named in ({}, {"scale": scale, "shift": scale}):
+        with pytest.raises(ArgumentError, match="like those that this was compiled for"):
+            v["litert"](pair, **named)
     monkeypatch.setattr(toolchain, "find_spec", lambda _name: None)
     missing = variants(call(Structured(), pair, scale=scale)).unavailable["litert"]
     assert re.search(r"another runtime.*pip install .*\[litert\]", missing)

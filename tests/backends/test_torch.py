@@ -470,6 +470,18 @@ def test_what_is_compiled_in_a_model_or_a_function_counts():
         assert (report.compilations, report.graph_count) == (len(graphs), calls)
 
 
+def test_what_a_method_may_call_is_found_without_computing_a_property():
+    class Lazy:
+        @functools.cached_property
+        def costly(self):
+            raise SystemExit
+
+        def run(self, x):
+            return self.costly if x is None else x + 1
+
+    assert explain(Lazy().run, X).compilations == 0
+
+
 def test_waiting_while_pytorch_traces():
     for framework in known():  # with all the others in the process
         framework.load()

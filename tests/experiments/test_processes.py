@@ -24,6 +24,7 @@ from d2lhybrid.errors import (
     CallFailedError,
     CannotBuildError,
     DifferentAnswerError,
+    UnknownLabelError,
 )
 from d2lhybrid.experiments.process_experiment import ProcessExperiment
 from d2lhybrid.measuring import disturbance
@@ -259,6 +260,20 @@ def test_a_full_disk_loses_no_process_that_is_complete(monkeypatch):
     c = compare({"quick": quick, "slow": slow}, 1.0, processes=4, **SHORT)
     assert (list(c), len(c.processes)) == (["quick", "slow"], 1)
     assert "there are only those before it: No space left on device" in str(c)
+    found += [comparison({"quick": 1e-3, "slow": 2e-3})] * 12
+    judgement = c.claim("slow", "slower")
+    assert (judgement.outcome, len(judgement.comparison.processes)) == ("holds", 6)
+    assert "later process failed" not in str(judgement.comparison)
+
+
+def test_a_claim_about_what_a_later_process_left_out_is_no_failure_of_it(monkeypatch):
+    times = {"quick": 1e-3, "slow": 2e-3}
+    found = [comparison(times), comparison({"quick": 1e-3}, unavailable={"slow": "no chip"})]
+    monkeypatch.setattr(ProcessExperiment, "_measure_in_one", lambda *_about: found.pop(0))
+    c = compare({"quick": quick, "slow": slow}, 1.0, processes=1, **SHORT)
+    with pytest.raises(UnknownLabelError, match="no chip"):
+        c.claim("slow", "slower")
+    assert "later process failed" not in str(c.experiment.comparison())
 
 
 def test_errors_of_the_baseline_are_those_of_one_process(tmp_path):
@@ -639,6 +654,18 @@ def test_what_is_built_into_a_folder_is_built_once_for_all_processes(tmp_path):
     c = compare({"quick": quick, "built": built}, 1.0, processes=3, **SHORT)
     assert list(c) == ["quick", "built"]
     assert sum(map(Path.is_file, tmp_path.iterdir())) == 1
+
+
+def test_the_repeat_of_a_first_process_that_ended_finds_nothing_built(tmp_path):
+    def build():
+        (tmp_path / str(os.getpid())).touch()
+        return Folder()
+
+    built = DeferredBuild(build, lambda _folder: quick)
+    functions = {"quick": quick, "built": built, "ends": Ends(killed)}
+    c = compare(functions, 1.0, processes=2, **SHORT)
+    assert list(c) == ["quick", "built"]
+    assert sum(map(Path.is_file, tmp_path.iterdir())) == 2  # by the repeat for those after it
 
 
 def test_progress_shows_the_process_and_the_callable(capsys):

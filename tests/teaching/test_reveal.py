@@ -329,3 +329,8 @@ def test_the_reason_of_a_row_stands_after_its_sentence_and_not_again_below(resul
     assert slow.endswith("because of a loop.")
     shown = repr(below({"MLP": mlp}))
     assert shown.count("because of a loop") == 1
+
+
+def test_the_name_of_a_comparison_may_be_a_number(capsys):
+    reveal({1: comparison(LARGE)}, {1: 1.5})
+    assert "You guessed 1.5." in capsys.readouterr().out

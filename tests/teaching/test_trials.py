@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from d2lhybrid.errors import ArgumentError, UnknownLabelError
 from d2lhybrid.teaching import Trials, outcome, print_table
 
 
@@ -115,6 +116,17 @@ def test_a_result_is_shown_as_rounded_numbers_and_an_error_as_a_line():
     ):
         assert repr(outcome(lambda value=value: value)) == shown
     assert outcome({}.__getitem__, "word " * 99).endswith("[...]")
+
+
+def test_what_does_not_fit_is_refused_before_anything_is_called():
+    with pytest.raises(ArgumentError, match=r"\(example, other\)\. Received: inputs=\(3\.0\)"):
+        Trials(WAYS, inputs=(3.0,))(abs, "a situation")
+    trials = Trials(WAYS, inputs=(1, 2))
+    with pytest.raises(ArgumentError, match="Received: instead='abs'"):
+        trials(abs, instead="abs")
+    trials(abs, "doubling")
+    with pytest.raises(UnknownLabelError, match=r"one of 'doubling'.*Write 'doubling'"):
+        trials(abs, "dubling", instead="abs")
 
 
 def test_a_table_may_have_one_column(capsys):

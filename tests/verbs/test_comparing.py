@@ -337,6 +337,12 @@ def test_options_are_checked_before_a_file_is_run(tmp_path):
         compare(f"{tmp_path}/model.py:example", time_limit=-1)
 
 
+def test_the_time_limit_of_one_callable_alone_is_its_own():
+    m = Machine()  # twenty turns of 50 calls take 10 ms; a second turn of a baseline is none here
+    result = measure(m.function(1e-5), timer=m.clock, time_limit=0.015, progress=False)
+    assert result.inner_iterations == 50
+
+
 def test_numbers_of_numpy_are_numbers():
     options = {"time_limit": np.int64(2), "margin": np.float32(0.5), "check": np.float32(0.5)}
     c = run(Machine(), {"a": 1e-3}, seed=np.int64(7), **options)

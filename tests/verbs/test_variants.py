@@ -120,6 +120,8 @@ def test_variants_of_two_models_are_those_of_both():
     assert found.args == ("x",)  # of the first
     with pytest.raises(TypeError):
         found | 3
+    found = made(m) | Variants({"C": Variant("no")})
+    assert (list(found), found.unavailable) == (["eager", "C", "old"], {"aot": "no compiler"})
 
 
 class Names:

@@ -45,8 +45,9 @@ def variants(
     model, because they are gone after the call; ``training`` donates what a step replaces.
     """
     require_options("jax.jit", compiler_options, ())
+    now = flax().clone(net) if is_module(net) else net  # `split` alone shares its variables
     with kept_attributes(net):
-        model = pure(net).fitted(args, kwargs)
+        model = pure(now).fitted(args, kwargs)
     model = replace(model, run=leaving_attributes(model.run, net))
     argnums, argnames = model.static(args, kwargs)
     written = _written(net, args, kwargs, argnums, argnames)
@@ -59,13 +60,12 @@ def variants(
         return partial(lowered.compile(), model.weights)
 
     def nnx_jit() -> Function:
-        nnx = flax()
-        forward = nnx.jit(
+        forward = flax().jit(
             lambda module, /, *inputs, **named: module(*inputs, **named),
             static_argnums=[1 + position for position in argnums],
             static_argnames=argnames,
         )
-        return partial(forward, nnx.clone(net))
+        return partial(forward, flax().clone(now))
 
     jit_code, given = _JIT_FUNCTION, written["given"]
     if is_module(net):

@@ -83,7 +83,9 @@ def clone_sharing_parameters(net: Any, active: bool = True, **options: Any) -> A
     """A copy that shares its parameters with `net`, and is hybridized independently of it."""
     shared = {id(parameter): parameter for parameter in net.collect_params().values()}
     clone = copied(net, shared | without_graphs(net))
-    clone.hybridize(active, **options)
+    # Of these alone, because a plain ``Sequential`` warns that it is none.
+    for block in outermost(clone, lambda block: isinstance(block, HybridBlock)):
+        block.hybridize(active, **options)
     return clone
 
 

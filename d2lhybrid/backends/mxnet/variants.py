@@ -41,9 +41,10 @@ def variants(
         return {"eager": Variant(net, run), "hybridized": Variant(NO_BLOCK)}
     net(*args, **kwargs)  # Gluon creates the parameters of unknown shapes now
     eager_code = f"net.hybridize(False)\n{run}"
-    if not isinstance(net, HybridBlock):
-        return {"eager": Variant(net, eager_code), "hybridized": Variant(PLAIN_BLOCK)}
     clone = partial(clone_sharing_parameters, net)
+    if not isinstance(net, HybridBlock):
+        eager = clone(active=False)  # blocks inside of it may be hybridized
+        return {"eager": Variant(eager, eager_code), "hybridized": Variant(PLAIN_BLOCK)}
     if isinstance(net, SymbolBlock):
         reason = N_("a SymbolBlock keeps no Python code to run: pass what it was made from")
         by_name = {"eager": Variant(reason, eager_code)}

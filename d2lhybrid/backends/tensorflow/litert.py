@@ -79,8 +79,9 @@ class _Model:
             raise CannotBuildError(_(ONLY_TENSORS))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        leaves = self._flat(args, kwargs)
-        if [*filterfalse(is_input, leaves)] != self._constants:
+        has_same_names = kwargs.keys() == self._kwargs.keys()
+        leaves = self._flat(args, kwargs) if has_same_names else []
+        if not has_same_names or [*filterfalse(is_input, leaves)] != self._constants:
             example = self._args, self._kwargs
             raise ArgumentError(unlike_example(example, (args, kwargs)))
         for index, tensor in zip(self._inputs, filter(is_input, leaves), strict=True):

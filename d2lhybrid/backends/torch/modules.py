@@ -86,9 +86,10 @@ def _drops(module: torch.nn.Module) -> bool:
 
 
 def clone_sharing_parameters(net: Any) -> Any:
-    """A copy that shares its tensors with the module; not in training mode, which changes them.
+    """A copy that shares its parameters with the module, but not in training mode.
 
-    Its submodules are eager as well. A function is returned as it is.
+    Its buffers, which a call may change, are copies. Its submodules are eager as well. A function
+    is returned as it is.
     """
     if not isinstance(net, torch.nn.Module):
         return net
