@@ -25,7 +25,7 @@ ONE_MORE = $$($(PY) -c 'import psutil; from d2lhybrid.measuring.provenance impor
 	print(min(psutil.cpu_count(logical=False) or 1, environment().cores) + 1)')
 # The resolver of `make lock`.
 UV := 0.13.8
-BENCHMARKS := verdicts agreement claims_under_load ladder artifacts_io why
+BENCHMARKS := verdicts agreement claims_under_load artifacts_io why
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
 .PHONY: help setup lab test test-lesser test-unit test-numpy test-notebooks test-framework twice test-browser test-bare record environments picture check check-notebooks check-types check-style check-workflows html watch dist findings notebooks executed student messages models bench under-load fuzz newest conda conda-pytorch-jax conda-tensorflow conda-mxnet lock format clean

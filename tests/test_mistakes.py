@@ -227,7 +227,7 @@ def test_training_makes_a_step_at_once(kit):
     assert "Call loss(net(x), y) by itself" in said
     steps = training(kit.net, kit.loss, kit.optimizer, (kit.x, kit.y)).only("eager")
     for functions in (steps, {**steps}):
-        assert "because they hold their batch" in message(
+        assert "Expected compare(training(...)) alone, which holds its input" in message(
             lambda given=functions: compare(given, kit.x, **QUICK)
         )
 
@@ -316,8 +316,7 @@ def result():
         (lambda r: r.claim("compiled", "same", metric="latncy"), "Write 'latency'."),
         (lambda r: r.why("Compiled"), "Write 'compiled'."),
         (lambda r: r.plot(kind="bar"), "It has no kind, only metric."),
-        (lambda r: r.waterfall("eager"), "The labels come in a list."),
-        (lambda r: r.waterfall(["eager"], "latncy"), "Write 'latency'."),
+        (lambda r: r.plot("latncy"), "Write 'latency'."),
     ],
 )
 def test_messages_of_a_result(result, ask, said):
@@ -325,7 +324,7 @@ def test_messages_of_a_result(result, ask, said):
 
 
 def test_a_metric_may_come_by_position(result):
-    assert result.waterfall(["eager", "compiled"], "latency")
+    assert result.plot("latency")
 
 
 def test_names_are_separate_arguments_of_only():

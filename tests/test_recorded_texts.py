@@ -11,7 +11,7 @@ import pytest
 from processes import ROOT
 
 from book.measured import on_cpu
-from recording.recordings import Compared, Text, read_recordings
+from recording.recordings import Text, read_recordings
 
 RECORDINGS = read_recordings(ROOT / "recorded")
 EAGER, COMPILED, LAYOUT = "eager", "torch.compile", "eager, channels last"
@@ -76,7 +76,6 @@ def test_what_a_compiler_alone_gains():
     says(
         "faster",
         "`torch.compile` alone gains little or nothing.",
-        "`torch.compile` alone gains next to nothing,",
     )
     for network, batch in SMALL:
         assert max(ratios(COMPILED, "pytorch", network, batch)) < NEXT_TO_NOTHING
@@ -86,7 +85,7 @@ def test_large_gains_come_from_graphs():
     gains = [gain for case in SMALL for gain in ratios(REDUCED, "pytorch", *case)]
     says(
         "faster",
-        "Large gains come from *CUDA graphs*, captured by hand or by `reduce-overhead`;",
+        'Large gains come from CUDA graphs, captured by hand or by `mode="reduce-overhead"`:',
         f"`reduce-overhead` makes them {min(gains):.2g} to {max(gains):.2g} times as fast.",
     )
     for case in SMALL:
@@ -114,7 +113,7 @@ def test_eager_calls_take_no_longer_with_more_to_compute():
 def test_a_large_batch_in_pytorch():
     says(
         "faster",
-        "CUDA graphs then add next to nothing, and memory is the limit: the ResNet gains from "
+        "CUDA graphs add next to nothing, and memory is the limit: the ResNet gains from "
         "fusion and from another layout, and the encoder, mostly matrix products, gains little.",
     )
     for network in ("resnet", "encoder"):
@@ -138,7 +137,7 @@ def test_training_in_pytorch():
 
 
 def test_jit_gains_more_than_on_a_cpu():
-    says("faster", "In the recorded picture, the ratios of `jit` are far larger.")
+    says("faster", "In the recorded picture, the ratios of `jit` are far larger than on a CPU.")
     measured = on_cpu(ROOT)
     for key, network, batch in (
         *(("resnet", "resnet", 1), ("resnet-32", "resnet", 32)),
@@ -149,24 +148,11 @@ def test_jit_gains_more_than_on_a_cpu():
 
 
 def test_what_jit_gains_with_small_and_large_batches():
-    says("faster", "At batch 1024 the GPU has work to do, so the ratio is smaller:")
+    says("faster", "At batch 1024 the GPU has work to do, so the ratio is smaller.")
     small = [min(ratios("jit", "jax", *case)) for case in SMALL]
     assert max(ratios("jit", "jax", "resnet", 1024)) < min(small)
     says("faster", "| it runs on a GPU | `jit`, even for large batches | [on a GPU](#sec-gpu) |")
     assert verdicts("jit", "jax", "resnet", 1024) == {"faster"}
-
-
-def test_two_clocks():
-    says(
-        "faster",
-        "With one example, the two clocks agree: the GPU waits for the loop. With the large batch, "
-        "the loop returns early,",
-    )
-    said = printed("pytorch/faster", "until the loop returned")
-    seconds = [float(number) for number in re.findall(r": (\S+) sec", said)]
-    one_returned, one_done, large_returned, large_done = seconds
-    assert one_returned > 0.9 * one_done
-    assert large_returned < 0.5 * large_done
 
 
 @pytest.mark.parametrize("framework", ["pytorch", "jax"])
@@ -179,23 +165,18 @@ def test_two_clocks_of_the_first_chapter(framework):
     )
 
 
-def test_other_answers_with_tf32():
+def test_recorded_with_tf32():
     says(
         "faster",
-        "In the recorded run, `compare` refused the compiled networks, because their answers "
-        "differed too much from eager's. That run used PyTorch's default for convolutions, *TF32*,",
-        "and so did the recorded networks above.",
+        "We recorded the networks with PyTorch 2.11 and its default for convolutions, TF32,",
     )
-    (shown,) = cell("pytorch/faster", "torch.cuda.graph(recording)").outputs
-    unavailable = shown.json["unavailable"] if isinstance(shown, Compared) else shown.unavailable
-    assert unavailable.keys() >= {COMPILED, REDUCED}
     for one in entries("networks-pytorch"):
         assert one.settings["torch.backends.cudnn.allow_tf32"]
 
 
 def test_the_table_of_four_frameworks_is_what_six_processes_each_found():
     ways = {
-        "pytorch": ("PyTorch, `torch.compile`", COMPILED),
+        "pytorch": ("PyTorch, AOTInductor", "aotinductor"),
         "jax": ("JAX, `jit`", "jit"),
         "tensorflow": ("TensorFlow, XLA", "concrete function XLA"),
         "mxnet": ("MXNet, static", "static_shape"),
@@ -206,3 +187,17 @@ def test_the_table_of_four_frameworks_is_what_six_processes_each_found():
         times = (f"{1e3 * each.latency:#.3g} ms" for each in (eager, row))
         rows.append(f"| {name} | {' | '.join(times)} | {row.ratio:.1f} times |")
     says("faster", "each measured in six processes on one machine", *rows)
+
+
+def test_the_table_of_other_processes_is_what_six_processes_found():
+    ways = {
+        "pytorch": ("PyTorch, AOTInductor", "aotinductor"),
+        "jax": ("JAX, `jit`", "jit"),
+        "tensorflow": ("TensorFlow, XLA", "concrete function XLA"),
+        "mxnet": ("MXNet, static", "static_shape"),
+    }
+    found, rows = on_cpu(ROOT)["mlp"], []
+    for framework, (name, way) in ways.items():
+        row = found[framework].variants[way]
+        rows.append(f"| {name} | {row.low:#.3g} | {row.high:#.3g} |")
+    says("faster", "We measured the MLP in six processes for each framework", *rows)

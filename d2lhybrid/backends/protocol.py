@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from d2lhybrid.backends.defaults.device import Setting
 from d2lhybrid.backends.formats import Format
-from d2lhybrid.backends.layers import Layer
 from d2lhybrid.backends.variant import VariantsByName
 from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.host_array import HostArray
@@ -157,9 +156,6 @@ class VariantsModule(Protocol):
         Raises:
             ArgumentError: the compiler has no such option.
         """
-
-    def dense_layers(self, model: Any, /) -> list[Layer] | None:
-        """The model as a chain of dense layers; None if it is anything else."""
 
 
 # What a framework may lack

@@ -5,7 +5,6 @@ import pickle
 import shutil
 import tempfile
 import weakref
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -38,18 +37,6 @@ class Folder:
         file = path / "folder"
         folder: Folder | None = pickle.loads(file.read_bytes()) if file.exists() else None
         return folder
-
-
-class SelfTimed(ABC):
-    """A callable that runs elsewhere, say in a program of its own, and is timed there."""
-
-    @abstractmethod
-    def __call__(self, *args: Any) -> Any:
-        """Run once."""
-
-    @abstractmethod
-    def seconds_of(self, calls: int) -> float:
-        """The seconds of so many calls with the latest arguments."""
 
 
 _aside = ContextVar("aside", default=False)
@@ -127,10 +114,10 @@ class DeferredBuild:
         return self._loaded(*args, **kwargs)
 
 
-# "reference": a program to compare with, which is no way to run the model. "deprecated": a way that
-# its makers have deprecated. Both are shown and never recommended. "runtime": the model runs in a
-# package other than its framework, which the advice says where it recommends it.
-Role = Literal["way", "reference", "deprecated", "runtime"]
+# "deprecated": a way that its makers have deprecated, which is shown and never recommended.
+# "runtime": the model runs in a package other than its framework, which the advice says where it
+# recommends it.
+Role = Literal["way", "deprecated", "runtime"]
 
 
 @dataclass(frozen=True, eq=False)

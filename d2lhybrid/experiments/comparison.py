@@ -1,6 +1,6 @@
 """What ``compare`` returns: what was measured, and what a reader asks of it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, overload
@@ -31,11 +31,6 @@ def misclaimed(given: Mapping[str, Any]) -> str:
 
     is_swapped = given["label"] in SENSES and given["sense"] not in SENSES
     return _("The variant comes first, then what you claim.") if is_swapped else ""
-
-
-def _no_list(given: Mapping[str, Any]) -> str:
-    is_one = isinstance(given["labels"], str)
-    return _("The labels come in a list.") if is_one else ""
 
 
 class MeasuresOn(Protocol):
@@ -218,20 +213,6 @@ class Comparison(Result, Measurements):
         from d2lhybrid.showing import pictures
 
         return pictures.comparison(self.rows, metric)
-
-    @written_as("waterfall(['compiled', 'eager'])", check=_no_list)
-    def waterfall(self, labels: Sequence[str], metric: str = "latency") -> Any:
-        """Draw what each layer of software adds to the time of a call, and return the axes.
-
-        Args:
-            labels: the variants in the order of the steps, such as from "C" up to "eager".
-            metric: 'latency', 'throughput' or 'device'.
-        """
-        for label in (self.baseline, *labels):
-            self[label].times.of(metric)  # raises if there is none
-        from d2lhybrid.showing import pictures
-
-        return pictures.waterfall(self.rows, labels, metric)
 
     def to_frame(self) -> Any:
         """A pandas data frame with a row per variant; raises MissingPackageError without pandas.

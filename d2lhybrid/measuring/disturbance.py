@@ -145,13 +145,11 @@ class Disturbance:
     def __init__(self) -> None:
         self._counts = Counts()
         self._held_up: list[Turn] = []  # that are not judged yet
-        self._elsewhere = 0.0  # seconds that programs of ``SelfTimed`` callables took
         self._before = self._latest = self._moment()
 
     def _moment(self) -> tuple[float, Usage]:
-        """Now, and what the processors have done so far, but for programs of our own."""
-        usage = self._counts.usage()
-        return perf_counter(), usage._replace(others=usage.others - self._elsewhere)
+        """Now, and what the processors have done so far."""
+        return perf_counter(), self._counts.usage()
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -171,13 +169,10 @@ class Disturbance:
 
     def take_turn(self, sampler: Sampler) -> None:
         """Let it take its turn, and note whether its threads waited meanwhile."""
-        own = process_time()
         waited, begin = self._counts.waited(), perf_counter()
         turn = sampler.take_turn()
         end = perf_counter()
-        if sampler.runs_elsewhere:
-            self._elsewhere += max(0.0, end - begin - (process_time() - own))
-        elif self._counts.held_up(waited, self._counts.waited(), end - begin):
+        if self._counts.held_up(waited, self._counts.waited(), end - begin):
             self._held_up.append(turn)
         if end - self._latest[0] >= WINDOW:
             self.judge()

@@ -17,7 +17,7 @@ from itertools import repeat
 from typing import Any
 
 from d2lhybrid.backends import loaded
-from d2lhybrid.backends.variant import DeferredBuild, SelfTimed, TrainingStep
+from d2lhybrid.backends.variant import DeferredBuild, TrainingStep
 from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
@@ -48,9 +48,9 @@ class Turn:
 class Sampler:
     """A callable with its arguments, how it is waited for, and its turns.
 
-    A ``SelfTimed`` callable is asked for its times instead. All have slots: looking into an object
-    (``copy.copy`` does) may leave its attributes in a place that Python reads more slowly, and the
-    baseline, which was copied, took 80 ns longer a call than its equals.
+    It has slots: looking into an object (``copy.copy`` does) may leave its attributes in a place
+    that Python reads more slowly, and the baseline, which was copied, took 80 ns longer a call than
+    its equals.
     """
 
     label: str
@@ -70,7 +70,6 @@ class Sampler:
     turns: list[Turn] = field(default_factory=list)
     function: Callable[..., Any] = field(init=False)  # what is called, once it was built
     _run: Callable[[], Any] = field(init=False)  # once it was called first
-    _self_timed: SelfTimed | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self.compilations = Compilations(isinstance(self.target.function, DeferredBuild))
@@ -92,12 +91,10 @@ class Sampler:
         self.function = function
         # As quick as people write it, f(x), but for 15 ns; f(*args, **kwargs) takes 30.
         self._run = partial(function, *args, **kwargs)
-        self._self_timed = function if isinstance(function, SelfTimed) else None
-        if not self._self_timed:
-            self.random = function.random if isinstance(function, TrainingStep) else ()
-            self.waiting = Waiting.of(started.output, isinstance(function, TrainingStep))
-            self.notes += not_waited_for(started.output)
-            self.compilations.count_first(self.waiting.frameworks or loaded())
+        self.random = function.random if isinstance(function, TrainingStep) else ()
+        self.waiting = Waiting.of(started.output, isinstance(function, TrainingStep))
+        self.notes += not_waited_for(started.output)
+        self.compilations.count_first(self.waiting.frameworks or loaded())
         self.costs = replace(
             started.costs,
             compiler=self.costs.compiler,
@@ -117,7 +114,7 @@ class Sampler:
 
     def is_compiled(self) -> bool:
         """Was anything compiled for it, by what was counted or by what it is?"""
-        return self.runs_elsewhere or self.compilations.has_compiled(self.function)
+        return self.compilations.has_compiled(self.function)
 
     def is_refused(self) -> bool:
         """Does its framework's compiler refuse it, although a reader may think otherwise?"""
@@ -141,9 +138,6 @@ class Sampler:
         'throughput' is the host's time from idle to idle, 'device' the accelerator's, between its
         own events.
         """
-        if self._self_timed:
-            self.later_calls += calls
-            return {"throughput": float(self._self_timed.seconds_of(calls))}
         synchronize()
         clocks = [framework.device.start_clock() for framework in self.waiting.frameworks]
         start = self.timer()
@@ -196,11 +190,6 @@ class Sampler:
         self.turns.append(turn)
         return turn
 
-    @property
-    def runs_elsewhere(self) -> bool:
-        """Does it run, and is it timed, in a program of its own?"""
-        return self._self_timed is not None
-
     def again(self) -> "Sampler":
         """The same callable, warm as it is, for turns of its own."""
         again = copy.copy(self)
@@ -222,10 +211,9 @@ class Sampler:
         """What was measured as a record."""
         times = self.samples(has_throughput)
         faults = [self.turns[at].page_faults for at in times.enough_undisturbed()]
-        is_counted = counts_page_faults() and not self.runs_elsewhere
         costs = replace(
             self.costs,
-            page_faults=statistics.median(faults) if is_counted else None,
+            page_faults=statistics.median(faults) if counts_page_faults() else None,
             first_compilations=self.compilations.first,
             later_compilations=self.compilations.later,
             later_calls=self.later_calls,

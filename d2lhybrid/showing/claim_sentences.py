@@ -53,7 +53,7 @@ def held(claim: Claim, c: Measurements) -> str:
     if claim.metric:
         metric = _("Clock: {clock}.").format(clock=_(METRICS[claim.metric]))
     if claim.size is not None:
-        size = _("Work: {work}.").format(work=count(claim.size))
+        size = _("Size: {size}.").format(size=count(claim.size))
     times = {"ratio": number(ratio), "times": number(1 / ratio if ratio else math.inf)}
     return sentences(_(text).format(**_figures(claim, c) | times), metric, size, while_busy)
 

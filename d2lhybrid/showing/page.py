@@ -74,14 +74,15 @@ def _why(rows: Rows) -> list[str]:
     return [str(each) for each in reasons(rows)]
 
 
-def sweep_page(sizes: Sequence[float], comparisons: Sequence[Rows]) -> Page:
-    """The table of sizes, and what the signs in it mean."""
+def sweep_page(sizes: Sequence[float], comparisons: Sequence[Rows], name: str) -> Page:
+    """The table of sizes, which have this name, and what the signs in it mean."""
     first = comparisons[0].measurements
     circumstances = dict.fromkeys(rows.measurements.circumstance for rows in comparisons)
     reasons = not_run(row for rows in comparisons for row in rows)
     remarks = [signs(), *filter(None, circumstances), *reasons]
     details = [stamp(first.env, first.seed)]
-    return Page(cautions(comparisons), sweep_table(sizes, comparisons), "", [], remarks, details)
+    table = sweep_table(sizes, comparisons, name)
+    return Page(cautions(comparisons), table, "", [], remarks, details)
 
 
 def _details(rows: Rows) -> Iterator[str]:

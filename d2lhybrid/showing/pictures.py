@@ -1,4 +1,4 @@
-"""Results as pictures: a mark, a step or a curve for each variant, in the figures of ``plot``."""
+"""Results as pictures: a mark or a curve for each variant, in the figures of ``plot``."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,8 +14,6 @@ from d2lhybrid.showing.tables import metric_title, metrics_of, names_of
 from d2lhybrid.showing.verdicts import VERDICTS
 
 _LINES = {"latency": "-", "throughput": ":"}  # the metrics that a sweep's plot shows
-_SAVES, _ADDS = "#009E73", "#D55E00"  # steps to the left, and to the right
-_BAR = 0.62  # of the height of a row
 
 
 def notes(comparisons: Sequence[Rows]) -> Notes:
@@ -75,41 +73,9 @@ def _ends(times: Times) -> tuple[float, float]:
     return times.spread or (times.seconds, times.seconds)
 
 
-def waterfall(rows: Rows, labels: Sequence[str], metric: str) -> Any:
-    """A step for each label: a bar from the time before it to its own; returns the axes.
-
-    The first bar is a time from 0; each other one is what its layer adds (to the right) or saves
-    (to the left).
-    """
-    by_label = {row.label: row for row in rows.measured}
-    steps = [by_label[label] for label in labels]
-    title = metric_title(metric, rows.measurements.metrics)
-    before, shown = 0.0, []
-    with plot.drawing(1.3 + 0.42 * len(steps)) as ax:
-        for at, row in enumerate(steps):
-            time = row.times[metric].seconds
-            text = seconds(time)
-            colour = GREY
-            if at:  # a thread from the end of the step before, which crosses no bar
-                between = [at - 1 + _BAR / 2, at - _BAR / 2]
-                ax.plot([before, before], between, color=GREY, linewidth=1, linestyle=":")
-                colour = _SAVES if time < before else _ADDS
-                text += f" ({'−' if time < before else '+'}{seconds(abs(time - before))})"
-            hatch = "///" if time < before else None  # told without the colour, too
-            ax.barh(at, time - before, _BAR, before, color=colour, alpha=0.75, hatch=hatch)
-            plot.beside(ax, text, max(before, time), at)
-            shown.append(f"{row.name} {text}")
-            before = time
-        plot.write_notes(ax, notes([rows]))
-        plot.label_rows(ax, [row.name for row in steps], title, 0.0)
-    in_words = _("Bars of the {title}, each from the end of the one before: {rows}.")
-    in_words = in_words.format(title=title, rows=listed(shown))
-    return plot.described(ax, in_words, notes([rows]))
-
-
 def sweep(sizes: Sequence[float], comparisons: Sequence[Rows], xlabel: str) -> Any:
     """Time per call against size, a curve for each variant and metric; returns the axes."""
-    xlabel = xlabel or _("work")
+    xlabel = xlabel or _("size")
     metrics = [metric for metric in metrics_of(comparisons) if metric in _LINES]
     named = names_of(comparisons)
     shown = []

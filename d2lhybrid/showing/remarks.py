@@ -151,12 +151,12 @@ def disagreeing(rows: Rows) -> Iterator[str]:
     if labels:
         text = _(
             "{labels}: the times divided don't give the ratio, because ratios are taken within "
-            "each round, and times over all rounds. They come from different rounds."
+            "each round, and times over all rounds."
         )
         if rows.processes:
             text = _(
                 "{labels}: the times divided don't give the ratio, because ratios are taken within "
-                "each process, and times over all processes. They come from different processes."
+                "each process, and times over all processes."
             )
         yield text.format(labels=labels)
 

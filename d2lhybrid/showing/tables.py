@@ -35,7 +35,7 @@ def comparison_table(rows: Rows) -> Table:
 def _columns_by(metric: str, rows: Rows) -> Iterator[Filled]:
     """Verdict, ratio, its interval and time.
 
-    A variant may have no time by the metric: a program of its own has no events on the accelerator.
+    A variant may have no time by the metric: one in NumPy has no events on the accelerator.
     """
     verdict, time = _("verdict"), metric_title(metric, rows.measurements.metrics)
     if len(rows.measurements.metrics) > 1:
@@ -119,11 +119,14 @@ def _pays_after_cell(row: Row) -> str:
     return row.calls_to_pay + with_build
 
 
-def sweep_table(sizes: Sequence[float], comparisons: Sequence[Rows]) -> Table:
-    """One row a size: the time of each variant by each metric, its ratio and a sign for it."""
+def sweep_table(sizes: Sequence[float], comparisons: Sequence[Rows], name: str = "") -> Table:
+    """One row a size: the time of each variant by each metric, its ratio and a sign for it.
+
+    `name` is what the sizes are called; "" if nobody has named them.
+    """
     metrics = metrics_of(comparisons)
     names = names_of(comparisons)
-    columns = [Column(_("work"), left=True)]
+    columns = [Column(name or _("size"), left=True)]
     for metric in metrics:
         heads = [*names.values()]
         if len(metrics) > 1:

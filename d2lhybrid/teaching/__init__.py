@@ -11,7 +11,7 @@ from d2lhybrid.core.i18n import pad, set_language
 from d2lhybrid.core.output import quiet
 from d2lhybrid.teaching.guesses import reveal
 from d2lhybrid.teaching.memory import PeakMemory
-from d2lhybrid.teaching.plots import plot_calls, plot_roofline
+from d2lhybrid.teaching.plots import plot_roofline
 from d2lhybrid.teaching.printing import has_compiler, print_table
 from d2lhybrid.teaching.trials import Trials, outcome
 
@@ -21,7 +21,6 @@ __all__ = [
     "has_compiler",
     "outcome",
     "pad",
-    "plot_calls",
     "plot_roofline",
     "print_table",
     "quiet",

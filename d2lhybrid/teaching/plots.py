@@ -1,33 +1,12 @@
-"""The plots of the chapters: calls in their order, and what programs reach below a roofline."""
+"""The chapters' roofline: what programs reach below the limits of a machine."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from d2lhybrid.core.i18n import general, gettext as _, listed, number
+from d2lhybrid.core.i18n import general, gettext as _, listed
 from d2lhybrid.showing.plot import GREY, described, drawing, legend, look
 
 Point = tuple[float, float]
-
-
-def plot_calls(milliseconds: Mapping[str, Sequence[float]]) -> Any:
-    """Draw the times of calls in the order in which they were made, a line a way; returns the axes.
-
-    >>> plot_calls({"jit": [50, 0.2, 0.2], "pad": [60, 0.3, 0.3]}).get_yscale()
-    'log'
-    """
-    with drawing(3.8) as ax:
-        for at, (label, values) in enumerate(milliseconds.items()):
-            calls = range(1, len(values) + 1)
-            ax.plot(calls, values, label=label, linewidth=1.2, markersize=3.5, **look(at))
-        ax.set(yscale="log", xlabel=_("call number"), ylabel="ms")
-        legend(ax)
-    between = _("{label} from {first} to {last}")
-    shown = [
-        between.format(label=label, first=f"{number(ms[0])} ms", last=f"{number(ms[-1])} ms")
-        for label, ms in milliseconds.items()
-    ]
-    in_words = _("Plot of the time of each call, in order: {rows}.")
-    return described(ax, in_words.format(rows=listed(shown)))
 
 
 def plot_roofline(
@@ -39,21 +18,21 @@ def plot_roofline(
 ) -> Any:
     """Draw what programs reach below the two limits of a machine; returns the axes.
 
-    A program that returns a new array also pays for new memory, so a copy into memory that is
+    A program that returns a new array also pays for its memory, so a copy into an array that is
     already there would put its roof too high.
 
     Args:
         steps: for each program, (FLOP/byte, FLOP/s) before (hollow) and after (filled).
-        bandwidth: bytes per second of a copy into new memory, the slope of the roof.
+        bandwidth: bytes per second of a copy into a new array, the slope of the roof.
         top: FLOP/s, its flat part.
-        reused: bytes per second of a copy into memory that is already there, a second slope.
+        reused: bytes per second of a copy into an array that is already there, a second slope.
 
     >>> steps = {"chain": ((0.1, 5e8), (0.6, 2e9))}
     >>> plot_roofline(steps, 2e10, 1e11, reused=4e10).get_xlabel()
     'FLOP/byte'
     """
     xs, ys = zip(*(point for pair in steps.values() for point in pair), strict=True)
-    slopes = {_("new memory"): bandwidth, _("reused memory"): reused}
+    slopes = {_("new array"): bandwidth, _("old array"): reused}
     bends = {label: top / slope for label, slope in slopes.items()}
     left, right = min(*xs, *bends.values()) / 2, max(*xs, *bends.values()) * 2
     with drawing(4.4) as ax:
@@ -75,8 +54,8 @@ def plot_roofline(
         first, last = (f"{general(x)} FLOP/byte, {general(y)} FLOP/s" for x, y in pair)
         shown.append(between.format(label=label, first=first, last=last))
     in_words = _(
-        "Plot of FLOP/s by FLOP/byte, below the limits {slope} (new memory), {reused} (reused "
-        "memory) and {top}: {rows}."
+        "Plot of FLOP/s by FLOP/byte, below the limits {slope} (new array), {reused} (old array) "
+        "and {top}: {rows}."
     ).format(
         slope=f"{general(bandwidth)} B/s",
         reused=f"{general(reused)} B/s",

@@ -62,24 +62,21 @@ def callables_of(what: Any, args: Args = ()) -> Callables:
     """The callables by label, and the arguments of each call.
 
     Raises:
-        ArgumentError: steps of training get arguments, or the file or function that is named isn't
+        ArgumentError: variants or steps of training get arguments, or the file or function that is named isn't
             as ``SourceFile`` describes it.
         Otherwise what ``variants`` raises.
     """
     called = Call.of(what.compared() if isinstance(what, SourceFile) else what, args)
-    functions, has_arguments = called.function, bool(called.args or called.kwargs)
+    functions, more = called.function, described(called.args, called.kwargs)
     if not isinstance(functions, Mapping):
-        functions, has_arguments = variants(called), False
-    if isinstance(functions, Variants) and not has_arguments:
+        functions, more = variants(called), ""
+    has_steps = any(way and way.is_step for way in map(variant_of, functions.values()))
+    if more and (has_steps or isinstance(functions, Variants)):
+        text = _("Expected {example} alone, which holds its input. Received: {more}.")
+        example = "compare(training(...))" if has_steps else "compare(variants(net, x))"
+        raise ArgumentError(text.format(example=example, more=more))
+    if isinstance(functions, Variants):
         return functions, functions.args, functions.kwargs
-    # Arguments beside variants take the place of those that they hold, because the notebooks still
-    # write ``compare(variants(net, x), x)``. This goes when they do.
-    if has_arguments and any(way and way.is_step for way in map(variant_of, functions.values())):
-        text = _(
-            "Expected steps alone, because they hold their batch: {example}. Received: {more}."
-        )
-        received = described(called.args, called.kwargs)
-        raise ArgumentError(text.format(example="compare(training(...))", more=received))
     return functions, called.args, called.kwargs
 
 

@@ -7,7 +7,6 @@ from functools import partial
 from time import perf_counter
 from typing import Any
 
-from d2lhybrid.backends.variant import in_role
 from d2lhybrid.backends.verb import verb
 from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.errors import ArgumentError, D2LHybridError
@@ -88,9 +87,8 @@ def compare(
             each process calls for itself.
         args: the arguments of every call. What ``variants`` returns holds them.
         baseline: the label that ratios refer to; the first one if None.
-        references: labels of programs to compare with, such as one in C or a copy of the array.
-            They are measured and shown, but never recommended. Those of ``variants`` are already
-            marked.
+        references: labels of programs to compare with, such as a copy of the array. They are
+            measured and shown, but never recommended.
         check: True compares outputs with the tolerance of their dtype, a number is the tolerance
             for floating-point numbers, and False compares nothing. Integers have to be equal. A
             GPU may round float32 to TF32 inside a product (PyTorch's convolutions and JAX's
@@ -222,10 +220,7 @@ def _labels(
     baseline: str | None,
     references: Any,
 ) -> tuple[str, tuple[str, ...]]:
-    """The label of the baseline, the first one for None; and the labels of the references.
-
-    These are the `references` and those that ``variants`` has marked, without the baseline.
-    """
+    """The label of the baseline, the first one for None; and those of the others among them."""
     known = [*functions, *unavailable]
     if baseline is None:
         baseline = next(iter(functions))
@@ -234,5 +229,4 @@ def _labels(
     if not isinstance(references, (tuple, list)) or any(label not in known for label in references):
         text = _("Expected references among {labels}, in a tuple. Received: {received!r}.")
         raise ArgumentError(text.format(labels=", ".join(map(repr, known)), received=references))
-    marked = dict.fromkeys([*in_role("reference", functions), *references])
-    return baseline, tuple(label for label in marked if label != baseline)
+    return baseline, tuple(label for label in references if label != baseline)

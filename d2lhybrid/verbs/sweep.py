@@ -9,7 +9,7 @@ from typing import Any
 
 from d2lhybrid.backends.failures import wrap_call_errors
 from d2lhybrid.backends.owners import is_model
-from d2lhybrid.core.arguments import Call
+from d2lhybrid.core.arguments import Call, parameters_of
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.core.progress import show_progress
@@ -50,6 +50,7 @@ class Sweep(Result):
 
     sizes: tuple[int | float, ...]
     comparisons: tuple[Comparison, ...]
+    name: str = ""  # what the sizes are called, such as "batch"; "" if nobody has named them
 
     def __post_init__(self) -> None:
         """Raise ValueError unless there is one comparison a size."""
@@ -57,10 +58,10 @@ class Sweep(Result):
             raise ValueError(_("rounds are missing"))
 
     def __repr__(self) -> str:
-        return str(sweep_page(self.sizes, self.rows))
+        return str(sweep_page(self.sizes, self.rows, self.name))
 
     def _repr_html_(self) -> str:
-        return sweep_page(self.sizes, self.rows).html()
+        return sweep_page(self.sizes, self.rows, self.name).html()
 
     def _repr_mimebundle_(self, **_options: Any) -> dict[str, Any]:
         comparisons = [each.summary() for each in self.comparisons]
@@ -70,7 +71,7 @@ class Sweep(Result):
 
     def _plain(self) -> dict[str, Any]:
         comparisons = [comparison._plain() for comparison in self.comparisons]
-        return {"sizes": list(self.sizes), "comparisons": comparisons}
+        return {"sizes": list(self.sizes), "comparisons": comparisons, "name": self.name}
 
     @property
     def rows(self) -> list[Rows]:
@@ -106,11 +107,11 @@ class Sweep(Result):
         """Draw the time per call against the size, and return the axes.
 
         Args:
-            xlabel: what the sizes are; "work" in the reader's language if empty.
+            xlabel: what the sizes are; their name if empty.
         """
         from d2lhybrid.showing import pictures
 
-        return pictures.sweep(self.sizes, self.rows, xlabel)
+        return pictures.sweep(self.sizes, self.rows, xlabel or self.name)
 
 
 def _misused(given: Mapping[str, Any]) -> str:
@@ -146,7 +147,7 @@ def sweep(
     Args:
         make: takes a size and returns what ``compare`` gets: ``(net, x, ...)``, ``({"eager": f,
             "compiled": g}, x, ...)``, ``call(net, x, key=y)`` if there are keyword arguments, or
-            what ``variants`` or ``training`` returns.
+            what ``variants`` or ``training`` returns. The name of its parameter heads the sizes.
         only: the names of the variants, or functions, to compare; all if None.
         time_limit: seconds for each size, as for ``compare``.
         why: find the reasons at each size, as ``compare`` does by default.
@@ -197,7 +198,15 @@ def sweep(
     except KeyboardInterrupt:
         if not done:
             raise
-    return Sweep(tuple(numbers[: len(done)]), tuple(done))
+    return Sweep(tuple(numbers[: len(done)]), tuple(done), _size_name(make))
+
+
+def _size_name(make: Callable[..., Any]) -> str:
+    """What `make` calls a size, such as "batch"; "" if that is ``_``, or one of ``*args``."""
+    first = next(iter(parameters_of(make)), None)
+    if first is None or first.kind is first.VAR_POSITIONAL:
+        return ""
+    return first.name.strip("_")
 
 
 def _numbers(sizes: Any) -> list[int | float]:

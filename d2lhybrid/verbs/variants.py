@@ -25,7 +25,6 @@ def variants(
     /,
     *args: Any,
     all: bool = False,
-    with_references: bool = False,
     compiler_options: Mapping[str, Any] = {},
 ) -> Variants:
     """Every way in which the framework of `net` runs ``net(*args)``, eager first.
@@ -54,9 +53,8 @@ def variants(
         net: a model, a function of tensors, or ``call(net, ...)``, which also takes keyword
             arguments of the model.
         args: the arguments of the model.
-        all: add the ways for experts, some of which skip a check that the framework makes.
-        with_references: add the programs "C" and "NumPy", references to compare with, if the
-            model is a chain of dense layers.
+        all: add the ways for experts: "torch.compile max-autotune" and "eager, with gradients" of
+            PyTorch, "predict" of Keras, and "hybridized MKLDNN" of MXNet.
         compiler_options: options of the framework's compiler, by name: `dynamic`, `backend` and
             `mode` of ``torch.compile``, `backend` of MXNet's ``hybridize``.
 
@@ -119,11 +117,7 @@ def variants(
         ready = next(_ready(by_name), model)  # "eager", unless even that is built first
         ready(*called.args, **kwargs)
         framework.device.synchronize()  # errors of the work come late
-    if with_references:
-        from d2lhybrid.backends.mlp import references
-
-        by_name = by_name | references(framework.variants.dense_layers(model), called.args)
-    given = {"all": all, "with_references": with_references, "compiler_options": options}
+    given = {"all": all, "compiler_options": options}
     ways = with_origin(by_name, model, Origin(variants, (called,), given))
     return Variants(ways, called.args, kwargs)
 

@@ -28,9 +28,9 @@ class Variants(MutableMapping[str, Function]):
     """Callables by name, and the arguments that ``compare`` calls each of them with.
 
     ``unavailable`` says why the others cannot be built here. ``code`` shows how to write each by
-    hand, with ``net`` for the model and ``x`` for its arguments. ``references`` names the programs
-    to compare with, which aren't ways to run the model, ``deprecated`` the ways that their makers
-    have deprecated, and ``other_runtimes`` those that run in a package other than the framework.
+    hand, with ``net`` for the model and ``x`` for its arguments. ``deprecated`` names the ways that
+    their makers have deprecated, and ``other_runtimes`` those that run in a package other than the
+    framework.
     Add your own callables as in any dict, ``ways["mine"] = f`` or ``ways | {"mine": f}``. Of two
     joined ``Variants``, the first one's arguments are those of all. A plain dict, such as
     ``{**ways, "mine": f}``, has neither arguments nor the reasons in ``unavailable``.
@@ -71,11 +71,6 @@ class Variants(MutableMapping[str, Function]):
         """How to write each by hand, by name; your own callables are left out."""
         known = {name: variant_of(function) for name, function in self._ways.items()}
         return Code({name: way.code for name, way in known.items() if way and way.code})
-
-    @property
-    def references(self) -> tuple[str, ...]:
-        """The names of the programs to compare with."""
-        return in_role("reference", self)
 
     @property
     def deprecated(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ import torch
 from artifact_models import MODELS, differ, inputs
 from torch import nn
 
-from d2lhybrid import inspect, load, run_native, save, trust, variants, verify
+from d2lhybrid import inspect, load, run_native, save, trust, verify
 from d2lhybrid.artifacts import program
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.backends.torch import formats
@@ -190,15 +190,6 @@ def test_while_a_native_program_runs(saved, tmp_path, monkeypatch):
     with pytest.raises(errors.NativeRunError, match="longer than 1 s"):
         run_native(path, timeout=1.0)
     require_nobody_sleeps()
-
-
-@posix
-def test_while_the_network_in_c_is_compiled(tmp_path, monkeypatch):
-    write_program(tmp_path / "compiler", tmp_path / "started")
-    monkeypatch.setenv("CC", str(tmp_path / "compiler"))
-    in_c = variants(nn.Linear(3, 2).eval(), X, with_references=True)["C"]
-    with interrupted_once(tmp_path / "started"):
-        in_c(X)
 
 
 def at_once(*functions):

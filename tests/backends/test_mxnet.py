@@ -73,16 +73,6 @@ def test_eager_runs_no_graph_of_what_is_inside_a_plain_block():
     assert net._cached_op is not None
 
 
-def test_a_dense_layer_that_flattens_its_input_has_no_references():
-    Dense = mx.gluon.nn.Dense
-    for layers in ([Dense(2)], [Dense(2, flatten=False), Dense(5)]):
-        net = mx.gluon.nn.HybridSequential()
-        net.add(*layers)
-        net.initialize()
-        unavailable = variants(net, mx.nd.ones((1, 3, 4)), with_references=True).unavailable
-        assert all("dense layers" in unavailable[name] for name in ("C", "NumPy"))
-
-
 def test_a_block_takes_no_keyword_arguments():
     net, x = mxnet_model()
     trainer = mx.gluon.Trainer(net.collect_params(), "sgd")

@@ -48,7 +48,7 @@ def test_a_model_in_training_mode(make, norm, way):
     assert Comparison.from_json(result.to_json()).warnings == result.warnings
     assert str(Sweep((1, 2), (result, result))).count(line) == 1
     net.eval()
-    assert compare(variants(net, x).only("eager"), x, **QUICK).warnings == ()
+    assert compare(variants(net, x).only("eager"), **QUICK).warnings == ()
 
 
 def test_training_is_meant_to_be_in_training_mode():
@@ -115,7 +115,7 @@ def test_how_to_switch_off_dropout_is_said_in_the_frameworks_own_words():
 
 def test_processes_warn_once():
     net, x = torch_net()
-    result = compare(variants(net, x).only("eager"), x, processes=1, **QUICK)
+    result = compare(variants(net, x).only("eager"), processes=1, **QUICK)
     assert len(result.warnings) == 1
 
 

@@ -1,6 +1,6 @@
 """The names of all attributes of ours, which a user's callable or model may have, too."""
 
-from d2lhybrid.backends.variant import DeferredBuild, SelfTimed, TrainingStep, Variant
+from d2lhybrid.backends.variant import DeferredBuild, TrainingStep, Variant
 from d2lhybrid.core.arguments import call
 from d2lhybrid.experiments.comparison import Comparison
 from d2lhybrid.measuring.sampler import Sampler
@@ -10,7 +10,6 @@ from d2lhybrid.verbs.ways import Variants
 CLASSES = (
     DeferredBuild,
     TrainingStep,
-    SelfTimed,
     Variant,
     Variants,
     Sampler,

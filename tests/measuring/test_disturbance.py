@@ -10,7 +10,6 @@ from fake import Machine
 from processes import python
 
 from d2lhybrid import compare
-from d2lhybrid.backends.variant import SelfTimed
 from d2lhybrid.measuring import disturbance
 from d2lhybrid.measuring.disturbance import Counts, Usage, cores_others_use
 
@@ -107,22 +106,6 @@ def test_rounds_go_on_for_twice_the_limit_if_too_few_are_undisturbed(told):
     told(waits=lambda turn: turn < 200)  # the first 67 rounds, of 100 in the limit
     few = compared(m, time_limit=3)
     assert not few.busy
-
-
-def test_a_program_of_its_own_is_never_disturbed(told):
-    class Elsewhere(SelfTimed):
-        def __call__(self):
-            return 1.0
-
-        def seconds_of(self, calls):
-            return float(m.function(calls * 1e-3)() and calls * 1e-3)
-
-    told(waits=lambda turn: True)
-    m = Machine()
-    c = compared(m, {"a": m.function(1e-3), "b": Elsewhere()}, time_limit=0.2)
-    assert c["b"].times.disturbed == ()
-    assert c["b"].page_faults is None
-    assert len(c["a"].times.disturbed) == c.rounds
 
 
 def test_no_file_stays_open_and_an_interrupt_keeps_what_is_complete(told):

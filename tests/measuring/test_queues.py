@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from fake import Array, Machine
 
-from d2lhybrid.backends.variant import SelfTimed, TrainingStep
+from d2lhybrid.backends.variant import TrainingStep
 from d2lhybrid.core.arguments import call
 from d2lhybrid.errors import CallFailedError
 from d2lhybrid.measuring.sampler import Sampler
@@ -150,37 +150,6 @@ def test_an_error_of_queued_work_is_that_of_the_variant_that_queued_it(on_a_gpu)
     assert "half precision" in c.unavailable["b"]
     with pytest.raises(CallFailedError, match="half precision"):
         measure(breaks, 0, timer=machine.clock)
-
-
-class Elsewhere(SelfTimed):
-    """A callable that another process runs and times."""
-
-    asked = 0  # of the class, because verbs put back what is an object's
-
-    def __init__(self, machine, fails=False):
-        self.machine, self.fails = machine, fails
-
-    def __call__(self, x):
-        self.machine.now += 1.0  # sending arguments there and answers back
-        return 1.0
-
-    def seconds_of(self, calls):
-        if self.fails:
-            raise ValueError("no more")
-        Elsewhere.asked += calls
-        self.machine.now += 1e-4 * calls
-        return 7e-6 * calls
-
-
-def test_what_runs_elsewhere_is_timed_there():
-    m = Machine()
-    there = Elsewhere(m)
-    c = compared(m, {"a": m.function(14e-6), "there": there, "fails": Elsewhere(m, fails=True)})
-    assert c["there"].median == pytest.approx(7e-6)
-    assert c.ratio("there")[0] == pytest.approx(2)
-    assert c["there"].first_seconds == pytest.approx(1.0)
-    assert there.asked > 100
-    assert "no more" in c.unavailable["fails"]
 
 
 class Strange:

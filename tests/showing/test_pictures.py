@@ -14,7 +14,7 @@ from matplotlib.ft2font import FT2Font
 from d2lhybrid.core import i18n
 from d2lhybrid.core.table import seconds
 from d2lhybrid.showing.plot import CHINESE, JAPANESE
-from d2lhybrid.teaching import plot_calls, plot_roofline
+from d2lhybrid.teaching import plot_roofline
 from d2lhybrid.verbs.sweep import Sweep
 
 LONG = r"torch.compile $\foo$ with a long name"
@@ -40,7 +40,7 @@ def test_every_plot_of_any_number_and_ratio(language, variants, ratio):
     c = comparison(times, stream, references=("variant 1",), busy=True)
     sizes = [ratio ** (at / 11) for at in range(12)]
     many = {label: [time * size for size in sizes] for label, time in times.items()}
-    drawn = [c.plot(), c.waterfall(list(c), metric="throughput")]
+    drawn = [c.plot(), c.plot(metric="throughput")]
     drawn += [sweep([2**at for at in range(12)], many, busy=True).plot()]
     for ax in drawn:
         assert "⚠" in ax.figure.get_suptitle()
@@ -48,9 +48,8 @@ def test_every_plot_of_any_number_and_ratio(language, variants, ratio):
         assert pickle.loads(pickle.dumps(ax.figure)).axes
     quiet = [comparison(times).plot(), sweep([0, 1], {"a": [1e-3] * 2}).plot()]  # no logarithm
     assert not any(ax.figure.get_suptitle() for ax in quiet)
-    calls = plot_calls({name: [100 * time, 0.2, 0.21] for name, time in times.items()})
     assert plt.rcParams == settings
-    for ax in [*drawn, *quiet, calls]:
+    for ax in [*drawn, *quiet]:
         require_good_looks(ax)
         legend = ax.get_legend()
         assert not legend or not legend.get_window_extent().overlaps(ax.get_window_extent())
@@ -73,10 +72,10 @@ def test_marks_stand_at_their_times_and_are_labelled():
 
 def test_what_is_deprecated_is_marked_with_a_word_in_every_plot():
     c = comparison({"eager": 1e-3, "old": 1e-4}, deprecated=("old",))
-    for ax in (c.plot(), c.waterfall(["old", "eager"])):
-        labels = [text.get_text() for text in ax.get_yticklabels()]
-        assert sorted(labels) == ["eager", "old (deprecated)"]
-        assert "old (deprecated) 100 µs" in in_words(ax)
+    ax = c.plot()
+    labels = [text.get_text() for text in ax.get_yticklabels()]
+    assert sorted(labels) == ["eager", "old (deprecated)"]
+    assert "old (deprecated) 100 µs" in in_words(ax)
     ax = Sweep((8, 16), (c, c)).plot()
     named = [text.get_text() for text in ax.get_legend().get_texts()]
     assert named == ["eager", "old (deprecated)"]
@@ -108,17 +107,6 @@ def test_a_sweep_draws_medians_and_bands_by_both_metrics_at_its_sizes():
     assert (ax.get_xlabel(), ax.get_xscale()) == ("batch size", "log")
 
 
-def test_the_steps_of_a_waterfall_begin_where_the_last_ended():
-    c = comparison({"eager": 2.9e-5, "aot": 1.4e-5, "functions": 2e-5, "C": 7e-6})
-    ax = c.waterfall(["C", "functions", "aot", "eager"])
-    times = [c[label].median for label in ("C", "functions", "aot", "eager")]
-    assert [bar.get_x() for bar in ax.patches] == pytest.approx([0, *times[:-1]])
-    assert [bar.get_x() + bar.get_width() for bar in ax.patches] == pytest.approx(times)
-    said = [text.get_text() for text in ax.texts]
-    assert [re.findall("[+−]", text) for text in said] == [[], ["+"], ["−"], ["+"]]
-    assert said[1] == f"20.0 µs (+{seconds(times[1] - times[0])})"
-
-
 @pytest.mark.parametrize(
     ("language", "family", "font"),
     [("zh", "D2L Hybrid SC", CHINESE), ("ja", "D2L Hybrid JP", JAPANESE)],
@@ -140,11 +128,6 @@ def test_every_figure_says_in_words_what_it_shows():
     assert in_words(c.plot()) == (
         "Plot of the time per call: eager 1.00 ms; fast 500 µs (2.00×, faster); C 100 µs (10.0×)."
     )
-    steps = in_words(c.waterfall(["C", "fast", "eager"]))
-    assert steps == (
-        "Bars of the time per call, each from the end of the one before: "
-        "C 100 µs; fast 500 µs (+400 µs); eager 1.00 ms (+500 µs)."
-    )
     busy = comparison({"eager": 1e-3}, busy=True).plot()
     assert re.match("⚠ The machine was busy: .* Plot of the time per call", in_words(busy))
     s = sweep([8, 1024], {"a": [1e-3, 2e-3], "b": [5e-4, 4e-4]})
@@ -154,13 +137,11 @@ def test_every_figure_says_in_words_what_it_shows():
     )
     two = [comparison({"a": t, "b": t}, {"a": t / 4, "b": t / 2}) for t in (1e-3, 2e-3)]
     assert "a (throughput) from 250 µs to 500 µs" in in_words(Sweep((1, 2), tuple(two)).plot())
-    calls = in_words(plot_calls({"jit": [50, 0.2, 0.25]}))
-    assert calls == "Plot of the time of each call, in order: jit from 50.0 ms to 0.250 ms."
     roof = plot_roofline({"chain": ((0.1, 5e8), (0.6, 2e9))}, 2e10, 1e11, reused=4e10)
     assert in_words(roof) == (
-        "Plot of FLOP/s by FLOP/byte, below the limits 2e+10 B/s (new memory), 4e+10 B/s (reused "
-        "memory) and 1e+11 FLOP/s: chain from 0.1 FLOP/byte, 5e+08 FLOP/s to 0.6 FLOP/byte, 2e+09 "
+        "Plot of FLOP/s by FLOP/byte, below the limits 2e+10 B/s (new array), 4e+10 B/s (old "
+        "array) and 1e+11 FLOP/s: chain from 0.1 FLOP/byte, 5e+08 FLOP/s to 0.6 FLOP/byte, 2e+09 "
         "FLOP/s."
     )
     shown = [text.get_text() for text in roof.get_legend().get_texts()]
-    assert shown == ["new memory", "reused memory", "chain"]
+    assert shown == ["new array", "old array", "chain"]

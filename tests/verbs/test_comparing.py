@@ -271,19 +271,16 @@ def test_a_baseline_that_fails_ends_it(baseline, error, said):
     assert getattr(raised.value, "label", "a") == "a"
 
 
-def test_references_named_join_those_that_come_marked_and_are_never_advised():
+def test_references_are_never_advised():
     m, found = Machine(), {"a": 1e-3, "C": 1e-5, "copy": 2e-5, "b": 5e-4, "missing": "no compiler"}
     ways = Variants(
         {
-            name: Variant(
-                taken if isinstance(taken, str) else m.function(taken),
-                role="reference" if name == "C" else "way",
-            )
+            name: Variant(taken if isinstance(taken, str) else m.function(taken))
             for name, taken in found.items()
         }
     )
     options = {"timer": m.clock, "progress": False}
-    c = compare(ways, references=["copy", "missing"], **options)
+    c = compare(ways, references=["C", "copy", "missing"], **options)
     assert c.references == ("C", "copy", "missing")
     assert (c.others, c.rows.recommended.label) == (["b"], "b")
     assert c.unavailable == {"missing": "no compiler"}

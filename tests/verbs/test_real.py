@@ -63,11 +63,11 @@ def test_work_that_jax_does_besides_the_output_counts():
 def test_a_way_knows_where_it_comes_from():
     torch = pytest.importorskip("torch")
     net, x = torch.nn.Linear(3, 2), torch.ones(1, 3)
-    ways = variants(net, x, with_references=True)
+    ways = variants(net, x)
     for name, way in (ways | ways.copy()).items():
         assert (way.name, way.model, way.code) == (name, net, ways.code[name])
         assert way.origin is ways["eager"].origin
-    assert (ways["C"].role, ways["torch.compile"].role) == ("reference", "way")
+    assert (ways["torchscript"].role, ways["torch.compile"].role) == ("deprecated", "way")
     assert measure(ways["eager"], x, time_limit=0.01).label == "eager"
 
 
@@ -161,7 +161,7 @@ def test_a_network_of_jax_is_faster_for_what_it_leaves_out():
         return x
 
     x = jax.numpy.ones((1, 20))
-    c = compare(variants(mlp, x).only("eager", "jit"), x, time_limit=2)
+    c = compare(variants(mlp, x).only("eager", "jit"), time_limit=2)
     assert c.facts["jit"].program.contractions == 3
     if c.verdict("jit") == "faster":
         assert c.why("jit").cause in ("faster_python", "unknown")

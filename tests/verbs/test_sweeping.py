@@ -9,7 +9,7 @@ from fake import Machine
 
 from d2lhybrid.backends.variant import Variant
 from d2lhybrid.errors import ArgumentError, UnknownLabelError
-from d2lhybrid.verbs.sweep import sweep
+from d2lhybrid.verbs.sweep import Sweep, sweep
 from d2lhybrid.verbs.ways import Variants
 
 
@@ -23,6 +23,22 @@ def test_sweep():
     s = sweep(make, sizes, timer=m.clock, progress=False)
     assert s.sizes == (10, 10**4, 10**7)
     assert [c.verdict("compiled") for c in s.comparisons] == ["faster", "faster", "same"]
+
+
+def test_the_sizes_have_the_name_that_the_function_gives_them():
+    m = Machine()
+    ways = {"a": m.function(1e-3), "b": m.function(1e-4)}
+
+    def stack(width):
+        return ways, width
+
+    named = {"batch": lambda batch: (ways, batch), "width": stack}
+    nameless = lambda _: (ways,), lambda *sizes: (ways, *sizes)
+    for name, make in [*named.items(), *(("size", make) for make in nameless)]:
+        s = sweep(make, [1, 2], timer=m.clock, progress=False)
+        assert Sweep.from_json(s.to_json()) == s
+        assert repr(s).startswith(name)
+        assert s.plot().get_xlabel() == name
 
 
 def test_an_interrupt_ends_a_sweep_with_the_sizes_that_there_are():

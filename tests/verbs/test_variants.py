@@ -22,7 +22,6 @@ from d2lhybrid.verbs.ways import Variants
 def made(m, *args):
     found = {
         "eager": Variant(m.function(1e-3), "y = net(x)"),
-        "C": Variant(m.function(1e-5), "dense(x)", role="reference"),
         "aot": Variant("no compiler", "y = fast(x)"),
         "old": Variant(m.function(1e-4), role="deprecated"),
     }
@@ -53,14 +52,14 @@ def test_variants_with_a_function_of_ones_own_keep_what_is_known_of_them(join):
     before = made(m)
     found = join(ways, {"mine": mine})
     assert isinstance(found, Variants)
-    assert (found["mine"], found.references, found.deprecated) == (mine, ("C",), ("old",))
+    assert (found["mine"], found.deprecated) == (mine, ("old",))
     assert found.unavailable == {"aot": "no compiler"}
     assert found.code == before.code
     assert list(found.only("eager", "mine", "aot")) == ["eager", "mine"]
     assert found.only("aot").unavailable == {"aot": "no compiler"}
     c = compare(found, timer=m.clock, baseline="eager", progress=False, seed=1)
     assert ({*c.others}, c.unavailable) == ({"old", "mine"}, {"aot": "no compiler"})
-    assert (c.references, c.deprecated) == (("C",), ("old",))
+    assert c.deprecated == ("old",)
     assert "Use mine" in advice(c.rows)
 
 
@@ -70,42 +69,40 @@ def test_what_a_way_is_is_known_in_a_plain_dict():
         "eager": Variant(m.function(1e-3)),
         "old": Variant(DeferredBuild(lambda: m.function(1e-4)), role="deprecated"),
         "new": Variant(DeferredBuild(lambda: m.function(5e-4))),
-        "C": Variant(m.function(1e-5), role="reference"),
         "aot": Variant("no compiler"),
         "jit": Variant("no device"),
     }
     ways, mine = Variants(found), m.function(8e-4)
 
-    lines = ["Variants", "  eager", "  old (deprecated)", "  new", "  C"]
-    assert repr(ways).splitlines()[:5] == lines
+    lines = ["Variants", "  eager", "  old (deprecated)", "  new"]
+    assert repr(ways).splitlines()[:4] == lines
 
     def shown(functions):
         c = compare(functions, timer=m.clock, progress=False, seed=1)
-        return list(c), c.deprecated, c.references, list(c.unavailable), advice(c.rows)[:8]
+        return list(c), c.deprecated, list(c.unavailable), advice(c.rows)[:8]
 
-    known = ("old",), ("C",), [], "Use new:"  # a dict has no reasons for what is not in it
-    assert shown({**ways, "mine": mine}) == (["eager", "old", "new", "C", "mine"], *known)
+    known = ("old",), [], "Use new:"  # a dict has no reasons for what is not in it
+    assert shown({**ways, "mine": mine}) == (["eager", "old", "new", "mine"], *known)
     first = {"eager": ways["eager"], "mine": mine, **ways}
-    assert shown(first) == (["eager", "mine", "old", "new", "C"], *known)
+    assert shown(first) == (["eager", "mine", "old", "new"], *known)
     by_hand = {"eager": ways["eager"], "new": ways["new"]}
-    assert shown(by_hand) == (["eager", "new"], (), (), [], "Use new:")
+    assert shown(by_hand) == (["eager", "new"], (), [], "Use new:")
     of_both = ways | {"mine": mine}
-    assert shown(of_both)[3] == ["aot", "jit"]
+    assert shown(of_both)[2] == ["aot", "jit"]
 
 
 def test_a_copy_of_variants_can_be_changed_for_itself():
     ways = made(Machine())
     other = ways.copy()
     other["mine"] = print
-    del other["C"], other["old"]
-    assert (list(ways), list(other)) == (["eager", "C", "old"], ["eager", "mine"])
-    assert (ways.references, other.references) == (("C",), ())
+    del other["old"]
+    assert (list(ways), list(other)) == (["eager", "old"], ["eager", "mine"])
     assert (ways.deprecated, other.deprecated) == (("old",), ())
 
 
 def test_what_is_put_in_the_place_of_a_variant_is_ones_own():
-    ways = made(Machine()) | {"C": print, "aot": print, "old": print}
-    assert (ways.references, ways.unavailable, ways.deprecated) == ((), {}, ())
+    ways = made(Machine()) | {"aot": print, "old": print}
+    assert (ways.unavailable, ways.deprecated) == ({}, ())
     assert ways.code == {"eager": "y = net(x)"}
     with pytest.raises(UnknownLabelError, match="'aot'"):
         ways["jit"]
@@ -113,9 +110,9 @@ def test_what_is_put_in_the_place_of_a_variant_is_ones_own():
 
 def test_variants_of_two_models_are_those_of_both():
     m = Machine()
-    other = Variant(m.function(1e-3), role="reference")
+    other = Variant(m.function(1e-3), role="deprecated")
     found = made(m, "x") | Variants({"other": other, "jit": Variant("no")}, ("y",))
-    assert (list(found), found.references) == (["eager", "C", "old", "other"], ("C", "other"))
+    assert (list(found), found.deprecated) == (["eager", "old", "other"], ("old", "other"))
     assert found.unavailable == {"aot": "no compiler", "jit": "no"}
     assert found.args == ("x",)  # of the first
     with pytest.raises(TypeError):
@@ -142,7 +139,7 @@ class Names:
 def test_attributes_of_a_callable_may_have_any_name_of_ours(value):
     m = Machine()
     names = Names(m.function(1e-3), value)
-    expected = {"seconds_of", "compiler_note", "is_async", "model", "origin", "unavailable", "anew"}
+    expected = {"compiler_note", "is_async", "model", "origin", "unavailable", "anew"}
     assert expected <= vars(names).keys()
     found = measure(names, 1.0, timer=m.clock)
     assert (found.median, found.note) == (pytest.approx(1e-3), None)

@@ -1,19 +1,13 @@
-"""The ways to run a model that JAX offers, and the dense layers of a model."""
+"""The ways to run a model that JAX offers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-import numpy as np
-
 from d2lhybrid.backends.call_code import passed, positional, variable
 from d2lhybrid.backends.checks import require_options
 from d2lhybrid.backends.jax.modules import eager, flax, is_module, pure
-from d2lhybrid.backends.layers import Layer, chain
-from d2lhybrid.backends.mlp import functions
 from d2lhybrid.backends.state import kept_attributes, leaving_attributes
 from d2lhybrid.backends.variant import DeferredBuild, Variant, VariantsByName
 from d2lhybrid.core.arguments import Args, Function, Kwargs
@@ -27,17 +21,10 @@ _JIT_MODULE = """graph, weights = nnx.split(net)
 forward = lambda weights, {names}: nnx.merge(graph, weights)({passed})
 fast = jax.jit(forward{static})"""
 _NNX_JIT = "fast = nnx.jit(lambda net, {names}: net({passed}){static})\ny = fast(net, {values})"
-_LINEAR = "({h} @ w{i} + b{i})"
-_ACTIVATIONS = {
-    "relu": "jnp.maximum({h}, 0)",
-    "sigmoid": "jax.nn.sigmoid({h})",
-    "tanh": "jnp.tanh({h})",
-}
-_KNOWN = {jax.nn.relu: "relu", jax.nn.sigmoid: "sigmoid", jax.nn.tanh: "tanh", jnp.tanh: "tanh"}
 
 
 def variants(
-    net: Any, args: Args, kwargs: Kwargs, include_expert: bool, compiler_options: Kwargs
+    net: Any, args: Args, kwargs: Kwargs, _include_expert: bool, compiler_options: Kwargs
 ) -> VariantsByName:
     """Each way by its name: a callable, or the reason why it cannot be built here.
 
@@ -81,10 +68,6 @@ def variants(
         ahead = N_("it takes no static arguments, whose values are part of the program")
     ahead_code = f"{jit_code}.lower({given}).compile()\ny = fast({given})"
     by_name["compiled ahead"] = Variant(ahead, ahead_code)
-    if include_expert:
-        by_name["eager functions"] = functions(
-            dense_layers(net), _LINEAR, _ACTIVATIONS, jnp.asarray, {"jax": jax, "jnp": jnp}
-        )
     return by_name
 
 
@@ -111,25 +94,3 @@ def _written(
         "values": ", ".join(by_name if static else by_position + by_name[len(names) :]),
         "given": ", ".join(by_position + [f"{name}={values[named[name]]}" for name in named]),
     }
-
-
-def dense_layers(net: Any) -> list[Layer] | None:
-    """The model as a chain of dense layers; None if it is anything else."""
-    return chain(_chain_parts(net))
-
-
-def _chain_parts(net: Any) -> Iterator[Layer | str | None]:
-    """What ``chain`` takes: of a ``Sequential`` the parts of each layer, also if it is nested."""
-    nnx = flax()
-    if nnx is not None and type(net) is nnx.Sequential:
-        for layer in net.layers:
-            yield from _chain_parts(layer)
-    elif nnx is not None and type(net) is nnx.Linear:
-        weight = np.array(net.kernel[...])
-        bias = np.zeros(weight.shape[1:], np.float32) if net.bias is None else net.bias[...]
-        in_float32 = weight.dtype == np.float32 and net.dtype in (None, np.float32)
-        yield Layer(weight, np.array(bias)) if in_float32 else None
-    elif nnx is not None and isinstance(net, nnx.Dropout) and net.deterministic:
-        yield ""
-    else:  # compared one by one, because a model need not be hashable
-        yield next((name for function, name in _KNOWN.items() if function is net), None)

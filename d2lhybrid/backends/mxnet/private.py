@@ -8,7 +8,6 @@ from typing import Any
 
 from mxnet import gluon
 from mxnet.gluon import HybridBlock
-from mxnet.gluon.nn import Activation
 
 from d2lhybrid.backends.hooks import hooked
 from d2lhybrid.backends.state import copied
@@ -85,11 +84,6 @@ def recorded_graph(block: HybridBlock, given: Args) -> tuple[list[Any], Any, str
     """
     inputs, symbol = block._get_graph(*given)
     return inputs, symbol, block._backend
-
-
-def activation_name(activation: Activation) -> str:
-    """What it computes, such as relu."""
-    return str(activation._act_type)
 
 
 def drops(block: Any) -> bool:

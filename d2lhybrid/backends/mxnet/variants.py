@@ -1,16 +1,12 @@
-"""The ways to run a model that MXNet offers, and the dense layers of a model."""
+"""The ways to run a model that MXNet offers."""
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-import numpy as np
-from mxnet.gluon import Block, HybridBlock, SymbolBlock, nn
+from mxnet.gluon import Block, HybridBlock, SymbolBlock
 
 from d2lhybrid.backends.call_code import passed, positional
 from d2lhybrid.backends.checks import require_options
-from d2lhybrid.backends.layers import Layer, chain
-from d2lhybrid.backends.mxnet import private
 from d2lhybrid.backends.mxnet.modules import clone_sharing_parameters
 from d2lhybrid.backends.variant import DeferredBuild, Variant, VariantsByName
 from d2lhybrid.core.arguments import Args, Kwargs
@@ -62,26 +58,3 @@ def variants(
 def written(flags: Kwargs) -> str:
     """The flags of ``hybridize`` as code: ``static_alloc=True, static_shape=True``."""
     return ", ".join(f"{name}={value!r}" for name, value in flags.items())
-
-
-def dense_layers(net: Any) -> list[Layer] | None:
-    """The model as a chain of dense layers; None if it is anything else."""
-    return chain(_chain_parts(net))
-
-
-def _chain_parts(net: Any) -> Iterator[Layer | str | None]:
-    """What ``chain`` takes: of a ``Sequential`` the parts of each block, also if it is nested."""
-    if type(net) in (nn.Sequential, nn.HybridSequential):
-        for block in net:
-            yield from _chain_parts(block)
-    elif type(net) is nn.Dense and net.weight.dtype in (np.float32, "float32"):
-        weight = net.weight.data().asnumpy().T.copy()
-        bias = np.zeros(weight.shape[1], np.float32)
-        yield Layer(weight, bias if net.bias is None else net.bias.data().asnumpy())
-        yield "" if net.act is None else private.activation_name(net.act)
-    elif type(net) is nn.Dropout:  # which does nothing in inference
-        yield ""
-    elif type(net) is nn.Activation:
-        yield private.activation_name(net)
-    else:
-        yield None

@@ -1,17 +1,12 @@
-"""The ways to run a model that TensorFlow offers, and the dense layers of a model."""
+"""The ways to run a model that TensorFlow offers."""
 
-from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 from d2lhybrid.backends.call_code import passed, positional, variable
 from d2lhybrid.backends.checks import require_options
-from d2lhybrid.backends.layers import Layer, chain
-from d2lhybrid.backends.mlp import functions
 from d2lhybrid.backends.state import kept_attributes, leaving_attributes
 from d2lhybrid.backends.tensorflow import litert
 from d2lhybrid.backends.tensorflow.modules import MODULES, eager, require_numbers
@@ -37,12 +32,6 @@ _PREDICT_NOTE = N_(
     "each call sets up a pipeline of data for many batches; for one batch, use net(x) or "
     "net.predict_on_batch(x)"
 )
-_LINEAR = "raw.BiasAdd(value=raw.MatMul(a={h}, b=w{i}), bias=b{i})"
-_ACTIVATIONS = {
-    "relu": "raw.Relu(features={h})",
-    "sigmoid": "raw.Sigmoid(x={h})",
-    "tanh": "raw.Tanh(x={h})",
-}
 
 
 def variants(
@@ -86,10 +75,6 @@ def variants(
         by_name["litert"] = Variant(run, code, role="runtime")
     if include_expert:
         by_name |= _predict(net, args, kwargs)
-        net(*args, **kwargs)  # Keras creates the weights of unbuilt layers now
-        layers = dense_layers(net)
-        plain = functions(layers, _LINEAR, _ACTIVATIONS, tf.constant, {"raw": tf.raw_ops})
-        by_name["eager functions"] = replace(plain, code=f"raw = tf.raw_ops\n{plain.code}")
     return by_name
 
 
@@ -127,33 +112,3 @@ def _predict(net: Any, args: Args, kwargs: Kwargs) -> VariantsByName:
 
     run = DeferredBuild(build, compiler_note=_PREDICT_NOTE)
     return {"predict": Variant(run, "y = net.predict(x, verbose=0)")}
-
-
-def dense_layers(net: Any) -> list[Layer] | None:
-    """The model as a chain of dense layers; None if it is anything else."""
-    return chain(_chain_parts(net))
-
-
-def _chain_parts(net: Any) -> Iterator[Layer | str | None]:
-    """What ``chain`` takes: of a ``Sequential`` the parts of each layer, also if it is nested."""
-    keras = tf.keras.layers
-    names = {getattr(tf.keras.activations, name): name for name in _ACTIVATIONS}
-    names[tf.keras.activations.linear] = ""
-    if type(net) is tf.keras.Sequential:
-        for layer in net.layers:
-            yield from _chain_parts(layer)
-    elif type(net) is keras.Dense and net.built:
-        weight = np.array(net.kernel.numpy())  # NumPy 2 warns of Keras's own conversion
-        bias = np.array(net.bias.numpy()) if net.use_bias else np.zeros(net.units, np.float32)
-        in_float32 = net.compute_dtype == "float32" == net.variable_dtype
-        yield Layer(weight, bias) if in_float32 else None
-        yield names.get(net.activation)
-    elif isinstance(net, (keras.InputLayer, keras.Dropout)):  # which do nothing in inference
-        yield ""
-    elif type(net) is keras.ReLU:
-        is_plain = (net.max_value, net.negative_slope, net.threshold) == (None, 0, 0)
-        yield "relu" if is_plain else None
-    elif type(net) is keras.Activation:
-        yield names.get(net.activation)
-    else:
-        yield None

@@ -72,12 +72,6 @@ def original(model: Any) -> Any:
     return model if inner is None else original(inner)
 
 
-def has_hooks(module: Any) -> bool:
-    """Did the user register functions that a call of this module runs before or behind it?"""
-    kinds = "_forward_pre_hooks", "_forward_hooks"
-    return any(getattr(module, kind, None) for kind in kinds)
-
-
 def is_compiled_in_place(model: Any) -> bool:
     """Did the user call ``model.compile()``? A copy of such a module is not compiled."""
     return getattr(model, "_compiled_call_impl", None) is not None

@@ -1,17 +1,14 @@
 """The ways to run a model that PyTorch offers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from d2lhybrid.backends.call_code import passed, positional, variable
 from d2lhybrid.backends.checks import require_options
-from d2lhybrid.backends.layers import Layer, chain
-from d2lhybrid.backends.mlp import functions
 from d2lhybrid.backends.torch import ahead, export, private
 from d2lhybrid.backends.torch.compiler import INDUCTOR, compiled, no_inductor
 from d2lhybrid.backends.torch.models import without_gradients
@@ -21,7 +18,6 @@ from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.i18n import noop as N_
 from d2lhybrid.core.toolchain import why_not_installed
 
-_ACTIVATIONS = {nn.ReLU: "relu", nn.Sigmoid: "sigmoid", nn.Tanh: "tanh"}
 _SCRIPT = "fast = torch.jit.script(net)"
 _FROZEN = """frozen = torch.jit.freeze(torch.jit.script(net))
 fast = torch.jit.optimize_for_inference(frozen)"""
@@ -65,7 +61,6 @@ def variants(
         dynamic = {name: value for name, value in compiler_options.items() if name == "dynamic"}
         by_name |= {
             "torch.compile max-autotune": _compiled(net, run, dynamic | {"mode": "max-autotune"}),
-            **_functions(net, run, dynamic),
             "eager, with gradients": Variant(net, f"y = net({arguments})"),
         }
     return by_name
@@ -144,50 +139,3 @@ def _compiled(net: Function, run: str, options: Kwargs) -> Variant:
     if options.get("backend", "inductor") != "inductor":
         return Variant(DeferredBuild(build), code)
     return Variant(no_inductor() or DeferredBuild(build, compiler=INDUCTOR), code)
-
-
-def _functions(net: Any, run: str, options: Kwargs) -> VariantsByName:
-    """A chain of dense layers as a function of tensors, which spares what modules do in a call."""
-    layers = dense_layers(net)
-    device = next(net.parameters()).device if layers else "cpu"
-    plain = functions(
-        layers and [replace(layer, weight=layer.weight.T.copy()) for layer in layers],
-        "F.linear({h}, w{i}, b{i})",
-        {name: f"torch.{name}({{h}})" for name in _ACTIVATIONS.values()},
-        lambda array: torch.from_numpy(array).to(device),
-        {"torch": torch, "F": F},
-    )
-    function = plain.run
-    if isinstance(function, str):
-        return dict.fromkeys(("torch functions", "torch.compile function"), plain)
-    body = plain.code.removeprefix("y = ")
-    code = f"def plain(x):\n    return {body}\n\nfast = torch.compile(plain)\n{run}"
-    return {
-        "torch functions": Variant(
-            without_gradients(function), f"with torch.no_grad():\n    {plain.code}"
-        ),
-        "torch.compile function": replace(_compiled(function, run, options), code=code),
-    }
-
-
-def dense_layers(net: Any) -> list[Layer] | None:
-    """The model as a chain of dense layers; None if it is anything else."""
-    return chain(_chain_parts(net))
-
-
-def _chain_parts(net: Any) -> Iterator[Layer | str | None]:
-    """What ``chain`` takes: of a ``Sequential`` the parts of each module, also if it is nested."""
-    net = eager(net)
-    if type(net) is nn.Sequential and not private.has_hooks(net):
-        for module in net:
-            yield from _chain_parts(module)
-    elif private.has_hooks(net):
-        yield None
-    elif type(net) is nn.Linear and net.weight.dtype == torch.float32:
-        weight = net.weight.detach().cpu().numpy().T.copy()
-        bias = torch.zeros(net.out_features) if net.bias is None else net.bias
-        yield Layer(weight, bias.detach().cpu().numpy().copy())
-    elif isinstance(net, nn.Identity) or (isinstance(net, nn.Dropout) and not net.training):
-        yield ""
-    else:
-        yield _ACTIVATIONS.get(type(net))
