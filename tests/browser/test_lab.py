@@ -158,7 +158,7 @@ def test_links_lead_to_the_other_languages_frameworks_and_chapters(reader):
 
 def test_a_link_to_a_section_of_another_chapter_leads_there(reader):
     panel, page = reader.open("pytorch", "inside"), reader.page
-    # The link to "Numerical Differences", which is in the second half of the other chapter.
+    # The first of them leads to "Recompilation", which is in the second half of the other chapter.
     link = panel.locator(".jp-Cell a[href*='limits.ipynb'][href*='#']").first
     for _turn in range(100):  # cells are drawn when they come into the window
         if link.count():
