@@ -283,6 +283,14 @@ def test_copies_into_another_layout_are_apart_also_if_the_program_is_found_on_th
         assert explanation.graphs()[0].layout == "channels-last"
 
 
+def test_compiled_blocks_pay_for_the_same_start_as_the_whole():
+    block = nn.Linear(8, 8)
+    block.compile()
+    start = PYTORCH.compiler.start
+    assert start(nn.Sequential(block)) == start(torch.compile(nn.Linear(8, 8)))
+    assert start(nn.Sequential(nn.Linear(8, 8))) == ("", None)
+
+
 def test_a_copy_that_was_asked_for_is_a_step():
     for function in (lambda x: x.t().clone(), lambda x: x.t().contiguous()):
         program = explain(function, X).program

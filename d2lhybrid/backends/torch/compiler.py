@@ -11,6 +11,7 @@ import torch
 
 from d2lhybrid.backends import get
 from d2lhybrid.backends.torch import device, inductor, private
+from d2lhybrid.backends.torch.modules import compiled_in
 from d2lhybrid.backends.variant import DeferredBuild
 from d2lhybrid.core.arguments import Function
 from d2lhybrid.core.environment import variable_set
@@ -72,7 +73,7 @@ def _start_inductor() -> None:
 def _needs_inductor(function: Any) -> bool:
     if isinstance(function, DeferredBuild):
         return function.compiler == INDUCTOR
-    return private.is_compiled_by_inductor(function)
+    return any(map(private.is_compiled_by_inductor, compiled_in(function)))
 
 
 def _compile_smallest(used: torch.device) -> None:
