@@ -62,8 +62,8 @@ def callables_of(what: Any, args: Args = ()) -> Callables:
     """The callables by label, and the arguments of each call.
 
     Raises:
-        ArgumentError: variants or steps of training get arguments, or the file or function that is named isn't
-            as ``SourceFile`` describes it.
+        ArgumentError: variants or steps of training get arguments, or the file or function that is
+            named isn't as ``SourceFile`` describes it.
         Otherwise what ``variants`` raises.
     """
     called = Call.of(what.compared() if isinstance(what, SourceFile) else what, args)
