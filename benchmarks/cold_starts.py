@@ -27,7 +27,7 @@ def main():
     for first in WAYS:
         rest = [way for way in WAYS if way != first]
         ways = variants(net, x, all=True).only("eager", first, *rest)
-        c = compare(ways, x, processes=options.processes, time_limit=options.processes)
+        c = compare(ways, processes=options.processes, time_limit=options.processes)
         for compiler, seconds in c.compilers_started.items():
             print(f"starting {compiler}: {seconds:.2f} s")
         for label in WAYS:

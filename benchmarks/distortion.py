@@ -38,7 +38,7 @@ def one(framework, network):
     """The comparison in this process, as JSON."""
     net, x = NETWORKS[network](defined_in_chapters(framework))
     ways = variants(net, x).only(*WAYS[framework])
-    print(compare(ways, x, time_limit=LIMIT, why=False, progress=False).release().to_json())
+    print(compare(ways, time_limit=LIMIT, why=False, progress=False).release().to_json())
 
 
 def measured(framework, network):

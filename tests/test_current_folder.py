@@ -22,7 +22,7 @@ if __name__ == "__main__":
     assert d.trust("a").trusted
     assert d.run_native("a", np.ones((2, 3), "float32")).shape == (2, 2)
     ways = d.variants(net, x).only("eager", "hybridized")
-    assert set(d.compare(ways, x, **options)) == {"eager", "hybridized"}
+    assert set(d.compare(ways, **options)) == {"eager", "hybridized"}
     d.measure(net, x, time_limit=0.1)
     d.explain(net, x)
     repr(d.graph(net, x))
@@ -43,7 +43,7 @@ if __name__ == "__main__":
     cpu_vec_isa.supported_vec_isa_list[:] = [cpu_vec_isa.VecAVX2()]
     config.cpp_cache_precompile_headers = False
     ways = d.variants(torch.nn.Linear(3, 2).eval(), torch.ones(2, 3)).only("torch.compile")
-    found = d.compare(ways, torch.ones(2, 3), progress=False, time_limit=0.1)
+    found = d.compare(ways, progress=False, time_limit=0.1)
     assert set(found) == {"torch.compile"}
 """
 

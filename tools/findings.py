@@ -92,7 +92,7 @@ def measured(framework: str, network: str, chapters: ModuleType) -> Comparison:
     if framework == "pytorch" and network == LARGE_BATCH:  # README's table
         ways = ways.only("eager", "torch.compile")
         ways["eager, channels last"] = chapters.channels_last(net, x)
-    return compare(ways, x, time_limit=SECONDS, processes=PROCESSES)
+    return compare(ways, time_limit=SECONDS, processes=PROCESSES)
 
 
 def defined_in_chapters(framework: str) -> ModuleType:

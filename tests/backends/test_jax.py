@@ -390,7 +390,7 @@ def test_a_program_that_lacks_an_integer_says_how_to_make_it_static():
     result = compare(functions, X, 3, time_limit=0.1, progress=False, why=False)
     assert 'static_argnames="n"' in result.unavailable["jit"]
     ways = variants(jax.jit(repeated), X, 3)
-    result = compare(ways, X, 3, time_limit=0.1, progress=False, why=False)
+    result = compare(ways, time_limit=0.1, progress=False, why=False)
     assert 'static_argnames="n"' in result.unavailable["jit"]
     with pytest.raises(CallFailedError, match="static_argnames"):
         measure(jax.jit(repeated), X, 3)

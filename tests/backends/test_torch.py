@@ -105,7 +105,7 @@ def test_a_row_says_where_nothing_was_compiled():
         ways = variants(net, x, compiler_options={"backend": "eager"}).only(
             "eager", "torch.compile"
         )
-        said = str(compare(ways, x, time_limit=0.1, progress=False).why("torch.compile"))
+        said = str(compare(ways, time_limit=0.1, progress=False).why("torch.compile"))
         assert ("no compiled code ran" in said) is not compiled_at_all
 
 
@@ -125,7 +125,7 @@ def test_onnx_runtime_is_another_runtime(monkeypatch):
     of_function = variants(torch.relu, x)
     assert "onnxruntime" not in {*of_function, *of_function.unavailable}
     ways = ways.only("eager", "onnxruntime")
-    c = compare(ways, x, time_limit=0.1, progress=False)
+    c = compare(ways, time_limit=0.1, progress=False)
     assert (c.other_runtimes, c.unavailable) == (("onnxruntime",), {})
     assert c["onnxruntime"].build_seconds > c["onnxruntime"].load_seconds
     monkeypatch.setattr(toolchain, "find_spec", lambda _name: None)
@@ -191,7 +191,7 @@ class Mistyped(torch.nn.Module):
 def test_torchscript_gives_its_true_reason_every_time():
     for net in (Mistyped(), torch.nn.Sequential(torch.nn.Linear(8, 8), Mistyped())):
         ways = variants(net.eval(), X).only("eager", "torchscript", "torchscript frozen")
-        unavailable = compare(ways, X, time_limit=0.1, progress=False).unavailable
+        unavailable = compare(ways, time_limit=0.1, progress=False).unavailable
         assert list(unavailable) == ["torchscript", "torchscript frozen"]
         assert all("nonsense" in reason for reason in unavailable.values())
     linear = torch.nn.Sequential(torch.nn.Linear(8, 8)).eval()  # of a class that was forgotten

@@ -231,13 +231,6 @@ def test_json_round_trips_exactly_and_other_texts_are_refused(result):
             type(result).from_json(said)
 
 
-def test_a_waterfall_by_a_metric_that_the_baseline_lacks_is_refused():
-    plain = Samples((1.0,) * 30, (0.5,) * 30)
-    c = with_times(plain, replace(plain, device=(0.2,) * 30))
-    with pytest.raises(ArgumentError, match="among 'latency', 'throughput'"):
-        c.waterfall(["b"], "device")
-
-
 def test_damaged_json_is_refused():
     for result, path, value in (
         (RESULTS[0], "version", 99),

@@ -124,7 +124,7 @@ def test_what_a_network_of_torch_is_compiled_to_is_said_in_a_line():
     torch = pytest.importorskip("torch")
     net, x = mlp_of_torch(torch)
     ways = variants(net, x).only("eager", "torch.compile")
-    c = compare(ways, x, time_limit=2, why=False).asked()
+    c = compare(ways, time_limit=2, why=False).asked()
     facts = c.facts["torch.compile"]
     assert (facts.runs_compiled, facts.graphs) == (True, 1)
     assert facts.is_cut_short or (facts.program.recorded, facts.program.contractions) == (5, 3)
@@ -186,7 +186,7 @@ def test_what_the_first_process_compiles_the_next_finds_and_the_cold_start_is_th
     torch = pytest.importorskip("torch")
     x = torch.ones(1000)
     ways = variants(doubled, x).only("eager", "torch.compile")
-    c = compare(ways, x, processes=2, threads=1, time_limit=0.2, why=False, progress=False)
+    c = compare(ways, processes=2, threads=1, time_limit=0.2, why=False, progress=False)
     first, second = (process["torch.compile"] for process in c.processes[:2])
     assert (first.disk_cache_hit, second.disk_cache_hit) == (False, True)
     assert c["torch.compile"].first_seconds == first.first_seconds
