@@ -413,7 +413,7 @@ def test_a_model_may_have_attributes_with_our_names(framework, built, value):
     assert (list(found), found.unavailable) == (list(expected), expected.unavailable)
     quick = [name for name in ("eager", "jit", "nnx.jit", "tf.function", "hybridized",
              "static_alloc", "torchscript") if name in found]  # fmt: skip
-    ways = compare(found.only(*quick), x, time_limit=0.1, progress=False)
+    ways = compare(found.only(*quick), time_limit=0.1, progress=False)
     assert (list(ways), ways.unavailable) == (list(found.only(*quick)), {})
     assert not any(one.note for one in ways.values())
     assert explain(net, x).graph_count == 1

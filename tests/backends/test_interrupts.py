@@ -155,7 +155,7 @@ def made(request):
 
 
 def of_variants(net, _optimizer, batch, compiled):
-    d2l.compare(d2l.variants(net, batch[0]).only("eager", compiled), batch[0], **QUICK)
+    d2l.compare(d2l.variants(net, batch[0]).only("eager", compiled), **QUICK)
 
 
 def trained(net, optimizer, batch, _compiled):
