@@ -200,7 +200,7 @@ class Jax:
         if case.task == "training":
             steps = self.chapter.train(net, x, self.chapter.labels(case.batch))
             return steps.only(*eager, "nnx.jit", "jit donated"), ()
-        return variants(net, x).only(*eager, "nnx.jit", "jit"), ()
+        return dict(variants(net, x).only(*eager, "nnx.jit", "jit")), (x,)
 
     def settings(self) -> dict[str, Any]:
         return {"jax_default_matmul_precision": self.jax.config.jax_default_matmul_precision}

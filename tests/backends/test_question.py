@@ -36,8 +36,8 @@ def jax_net():
 def test_a_model_in_training_mode(make, norm, way):
     net, x = make()
     ways = variants(net, x)
-    for functions in (ways.only("eager"), {"compiled": ways[way]}, {"mine": net}):
-        result = compare(functions, x, **QUICK)
+    for what in ((ways.only("eager"),), ({"compiled": ways[way]}, x), ({"mine": net}, x)):
+        result = compare(*what, **QUICK)
         first, second = str(result).splitlines()[:2]
         line = first if first.startswith("⚠ Sequential") else second  # under that of noise
         assert line.startswith("⚠ Sequential is in training mode")

@@ -84,7 +84,6 @@ def test_keywords_reach_the_callables_by_every_way():
         (lambda: compare({"a": call(takes, scale=1), "b": call(takes, scale=1)}, 9, **options),
          {(9, None, 1)}),
         (lambda: compare(held, seed=5, **options), {(1, 3, None)}),
-        (lambda: compare(call(held, 2, scale=4), **options), {(2, None, 4)}),
         (lambda: measure(call(takes, 1, seed=2), timer=m.clock), {(1, 2, None)}),
         (lambda: measure(call(call(takes, seed=2), 1, scale=3), timer=m.clock), {(1, 2, 3)}),
         (lambda: sweep(lambda n: call({"a": takes}, n, seed=2), [1, 2], **options),

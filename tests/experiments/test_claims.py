@@ -364,8 +364,8 @@ def test_claims_of_a_sweep_are_about_one_size_or_all(capsys):
     (judgement,) = s.claim("b", "slower", size=20)
     assert (judgement.outcome, judgement.comparison) == ("holds", s.comparisons[1])
     assert capsys.readouterr().out.splitlines() == [
-        "✓ b is at least 1.90 times as fast as a: 2.00 times. Work: 10.",
-        "✓ b is slower than a: it takes 2.00 times as long. Work: 20.",
+        "✓ b is at least 1.90 times as fast as a: 2.00 times. Size: 10.",
+        "✓ b is slower than a: it takes 2.00 times as long. Size: 20.",
     ]
     for sense in ("slower", "faster"):
         with pytest.raises(ClaimError, match=sense):
