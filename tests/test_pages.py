@@ -96,7 +96,7 @@ def masked(text):
 
 def table_in(printed):
     """The first comparison or sweep that is printed: its heads, and the labels of its rows."""
-    table = re.search(r"^((?:variant|work) .*)\n((?:.+\n)+)", printed, re.MULTILINE)
+    table = re.search(r"^((?:variant|work|batch) .*)\n((?:.+\n)+)", printed, re.MULTILINE)
     heads, rows = table.groups() if table else ("", "")
     labels = [re.split(" {2,}", row)[0].removesuffix(" ★") for row in rows.splitlines()]
     return re.split(" {2,}", heads.strip()), labels

@@ -27,7 +27,7 @@ def compare(d2l, net, x, optimizer):
 
 def variants(d2l, net, x, optimizer):
     ways = d2l.variants(net, x)
-    c = d2l.compare(ways.only("eager"), x, **QUICK)
+    c = d2l.compare(ways.only("eager"), **QUICK)
     assert list(c) == ["eager"], c
 
 def measure(d2l, net, x, optimizer):

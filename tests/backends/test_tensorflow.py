@@ -113,7 +113,7 @@ def test_predict_is_a_way_to_run_a_model_of_keras_that_is_asked_for():
     assert "predict" not in variants(net, X)  # which is compared in seconds
     assert "predict" not in variants(dense(2), X, all=True)  # a layer has none
     assert "predict" not in variants(call(net, X, training=False), all=True)
-    c = compare(v.only("eager", "predict"), X, time_limit=0.1, why=False, progress=False)
+    c = compare(v.only("eager", "predict"), time_limit=0.1, why=False, progress=False)
     assert "use net(x) or net.predict_on_batch(x)" in str(c)
 
 
