@@ -3,6 +3,7 @@
 The catalogs are kept as those of the chapters are. They ship with the package, compiled.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,38 @@ _KEYWORDS: dict[str, Any] = {
     **dict.fromkeys(("_", "N_", "gettext", "noop")),
     **{"ngettext": (1, 2), "pgettext": ((1, "c"), 2)},
 }
+# What some fields are filled with; others hold a figure, or a name that says itself.
+_FILLED = {
+    "against": "torch.compile",
+    "baseline": "eager",
+    "compiler": "Inductor",
+    "difference": "output[0] is 1.5, should be 1.6",
+    "error": "ValueError: what Python or a framework says",
+    "facts": "compiled once, whole; 12 operations in 3 steps",
+    "floor": "2.1%",
+    "kind": "list",
+    "label": "torch.compile",
+    "labels": "torch.compile, eager",
+    "margin": "5%",
+    "metric": "latency",
+    "model": "Sequential",
+    "names": "one, two",
+    "note": "it was compiled before",
+    "operations": "12 operations",
+    "option": "time_limit=3",
+    "others": "torch.compile",
+    "outcome": "a warning",
+    "place": "net.py, line 7: x.item()",
+    "problems": "'model.pt2' has changed since it was saved",
+    "reason": "it took longer than 5 s",
+    "received": "Tensor[2, 3] float32",
+    "rows": "eager 1.2 ms, torch.compile 0.8 ms",
+    "said": "the last line of what Python or a framework says, in English",
+    "spec": "x: float32 (any, 3)",
+    "steps": "3 steps",
+    "time": "1.2 ms",
+    "ways": "jit, export",
+}
 
 
 def template(root: Path) -> polib.POFile:
@@ -48,7 +81,10 @@ def template(root: Path) -> polib.POFile:
         ):
             one, many = found if isinstance(found, tuple) else (found, "")
             entry = polib.POEntry(
-                msgctxt=context, msgid=one, msgid_plural=many, comment="\n".join(comments)
+                msgctxt=context,
+                msgid=one,
+                msgid_plural=many,
+                comment="\n".join([*comments, *_filled(one)]),
             )
             if many:
                 entry.msgstr_plural = {0: "", 1: ""}
@@ -56,6 +92,13 @@ def template(root: Path) -> polib.POFile:
             if (file, "") not in entry.occurrences:
                 entry.occurrences.append((file, ""))
     return new_file(made.values(), "package", {})
+
+
+def _filled(message: str) -> Iterator[str]:
+    """Examples for translators of what fills the fields of a message, a line for each."""
+    for name in dict.fromkeys(re.findall(r"\{(\w+)", message)):
+        if name in _FILLED:
+            yield f"{{{name}}}: such as “{_FILLED[name]}”"
 
 
 def catalog_path(language: Language) -> Path:

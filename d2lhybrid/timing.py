@@ -71,7 +71,7 @@ class Timer:
         if not self.times:
             from d2lhybrid.core.i18n import gettext as _  # nobody else here needs a catalog
 
-            text = _("Expected a recorded time. Received: none. Call {stop} first.")
+            text = _("No time has been recorded yet. Call {stop} first.")
             raise ArgumentError(text.format(stop="timer.stop()"))
         return sum(self.times) / len(self.times)
 

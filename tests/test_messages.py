@@ -4,6 +4,7 @@ import ast
 import re
 from pathlib import Path
 
+import polib
 import pytest
 
 from d2lhybrid.core import i18n
@@ -78,3 +79,14 @@ def test_every_sentence_goes_through_gettext_as_a_literal(path):
 )
 def test_what_the_search_finds(source, found):
     assert untranslated(source) == found
+
+
+@pytest.mark.parametrize("language", i18n.LANGUAGES)
+def test_a_chapter_quotes_a_message_as_it_prints(language, monkeypatch):
+    template = polib.pofile(PACKAGE / "locale/d2lhybrid.pot")
+    (message,) = [one.msgid for one in template if "runs eagerly, or raises" in one.msgid]
+    monkeypatch.setattr(i18n, "_chosen", language)
+    said = i18n.gettext(message).format(limit=8, setting="", command="")
+    quoted = re.split(r" ?[(（]", said)[0]
+    notebook = PACKAGE.parent / f"notebooks/{language}/pytorch/limits.ipynb"
+    assert quoted in notebook.read_text(encoding="utf-8")

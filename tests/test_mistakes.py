@@ -79,7 +79,7 @@ def message(ask, error=D2LHybridError):
         ask()
     said = str(raised.value)
     assert len(said) < SHORT
-    assert re.match(r"Expected .*Received", said)
+    assert re.match("Expected .*Received|Could not run |No time has been recorded", said)
     assert ".." not in said.replace("...", "")
     assert ":." not in said
     assert " at 0x" not in said
@@ -146,16 +146,16 @@ def test_compare_takes_a_model_and_its_input_or_callables_by_name(kit):
         assert text.startswith(f"{write}. Received: {received}.")
         assert said in text
     for without in (lambda: compare(kit.net), lambda: compare({**ways}, **QUICK)):
-        assert "to run without arguments. Received: " in message(without, CallFailedError)
+        assert " without arguments (" in message(without, CallFailedError)
 
 
 @pytest.mark.parametrize("verb", BY_ONE_CALLABLE)
 def test_what_a_model_raises_is_quoted_with_what_was_passed(kit, verb):
     said = message(lambda: verb(kit.net, kit.x[:, :5]), CallFailedError)
-    assert f"Expected {name(kit.net)!r} to run on (Tensor[4, 5] float32). Received: " in said
-    assert "5" in said.split("Received: ")[1]
+    assert f"Could not run {name(kit.net)!r} on (Tensor[4, 5] float32) (" in said
+    assert "5" in said.split("float32) (")[1]
     said = message(lambda: verb(kit.net), CallFailedError)
-    assert f"Expected {name(kit.net)!r} to run without arguments. Received: " in said
+    assert f"Could not run {name(kit.net)!r} without arguments (" in said
 
 
 @pytest.mark.parametrize("framework", ["torch", "mxnet"])
@@ -222,7 +222,7 @@ def test_training_makes_a_step_at_once(kit):
         lambda: training(kit.net, loss_of_one, kit.optimizer, (kit.x, kit.y)), CallFailedError
     )
     batch = "(Tensor[4, 8] float32, Tensor[4, 1] float32)"
-    assert f"Expected one step of training {name(kit.net)} to run on {batch}." in said
+    assert f"Could not run one step of training {name(kit.net)} on {batch} (" in said
     assert "loss_of_one() takes 1 positional argument" in said
     assert "Call loss(net(x), y) by itself" in said
     steps = training(kit.net, kit.loss, kit.optimizer, (kit.x, kit.y)).only("eager")
@@ -280,8 +280,8 @@ def made(size):
         (lambda: sweep(made, []), "Received: []."),
         (lambda: sweep(made, [1], only="a"), "only is a list of names"),
         (lambda: sweep(made, [1], progess=False), "Write progress instead of progess."),
-        (lambda: sweep(lambda: 1, [3]), "to run on (3). Received: TypeError"),
-        (lambda: sweep(lambda size: 1 / 0, [3]), "Received: ZeroDivisionError: division by zero."),
+        (lambda: sweep(lambda: 1, [3]), " on (3) (TypeError"),
+        (lambda: sweep(lambda size: 1 / 0, [3]), "(ZeroDivisionError: division by zero)."),
         (lambda: sweep(lambda size: np.ones(size), [3]), "Received: ndarray. Let it return a"),
         (lambda: compare({"a": sum, "b": None}, [1]), "'b' is None, which cannot be called"),
         (lambda: compare({"a": sum}, [1], all=True), "It has no all, only baseline"),
@@ -292,7 +292,7 @@ def made(size):
         (lambda: compare({"a": sum}, [1], timer=3), "a function that returns seconds"),
         (lambda: d2l.doctor("PyTorch"), "Received: 'PyTorch'. Write 'torch'."),
         (lambda: d2l.doctor(["torch"]), "Received: ['torch']."),
-        (lambda: d2l.Timer().avg(), "Received: none. Call timer.stop() first."),
+        (lambda: d2l.Timer().avg(), "No time has been recorded yet. Call timer.stop() first."),
     ],
 )
 def test_messages_of_the_other_verbs(ask, said):

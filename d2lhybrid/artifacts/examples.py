@@ -74,9 +74,7 @@ def _load_tensor(root: Path, name: str, spec: TensorSpec) -> HostArray:
         with open(root / name, "rb") as file:  # and no pickle, nor an archive
             array = np.array(read_array(file, allow_pickle=False), order="C")
     except Exception as error:
-        text = _(
-            "Expected the array that was recorded in {file!r}, but it cannot be read: {reason}."
-        )
+        text = _("Could not read the array that was recorded in {file!r}: {reason}.")
         reason = errors.brief(error).rstrip(".")
         raise errors.DamagedArtifactError(text, file=name, reason=reason) from error
     dtype = str(array.dtype)

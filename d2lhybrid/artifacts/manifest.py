@@ -48,6 +48,7 @@ class TensorSpec(_Plain, frozen=True):
     shape: tuple[Size | None, ...]
 
     def __str__(self) -> str:
+        # Translators: a size that may vary, in a shape such as (any, 3)
         axes = ", ".join(_("any") if size is None else str(size) for size in self.shape)
         return f"{self.name}: {self.dtype} ({axes})"
 

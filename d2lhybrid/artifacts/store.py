@@ -66,7 +66,7 @@ class Stored:
         """Raise DamagedArtifactError unless every byte is as it was saved."""
         if problems := self.find_problems():
             text = _(
-                "Expected the files in {path!r} as they were saved, but {problems}. Nothing was "
+                "The files in {path!r} are no longer what was saved: {problems}. Nothing was "
                 "loaded; get the artifact again."
             )
             fields = {"path": str(self.root), "problems": listed(problems[:3])}

@@ -28,9 +28,9 @@ def hint(error: Exception) -> str:
 def call_error(label: str, error: Exception, args: Args, kwargs: Kwargs) -> CallFailedError:
     """The error to raise where a callable fails by itself, called with these arguments."""
     kind, said = type(error).__name__, first_line(error)
-    text = _("Expected {label!r} to run on {arguments}. Received: {error}: {said}.")
+    text = _("Could not run {label!r} on {arguments} ({error}: {said}).")
     if not args and not kwargs:
-        text = _("Expected {label!r} to run without arguments. Received: {error}: {said}.")
+        text = _("Could not run {label!r} without arguments ({error}: {said}).")
     advice = hint(error) or _("Call it by itself to see where it fails.")
     if any(isinstance(value, np.ndarray) for value in args) and "ndarray" in said.lower():
         advice = _("Pass tensors instead of NumPy arrays.")

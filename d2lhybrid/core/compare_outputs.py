@@ -69,13 +69,13 @@ def require_same(
     if not difference:
         return
     text = _(
-        "Expected {label!r} to compute what {reference!r} does. Received: {difference}. "
-        "Fix it, or pass {no}, or a larger tolerance, such as {tolerance}."
+        "{label!r} doesn't compute what {reference!r} does: {difference}. Fix it, or pass {no}, or "
+        "a larger tolerance, such as {tolerance}."
     )
     if label == reference:
         text = _(
-            "Expected {label!r} to give the same answer twice. Received: {difference}. If the "
-            "model is in training mode, dropout is random: write {inference}. Otherwise something "
+            "{label!r} doesn't give the same answer twice: {difference}. If the model "
+            "is in training mode, dropout is random: write {inference}. Otherwise something "
             "in it samples, or keeps state from call to call: remove that, or pass {no}, or a "
             "larger tolerance, such as {tolerance}. To compare training steps, use {training}."
         )

@@ -4,6 +4,7 @@ Nothing else in the package depends on the language. A message that a catalog la
 """
 
 import os
+import re
 from collections.abc import Iterable
 from functools import cache
 from gettext import NullTranslations, translation
@@ -130,6 +131,15 @@ def general(value: complex, digits: int = 3) -> str:
     as_number = complex if isinstance(value, complex) else float
     rounded = as_number(f"{value:.{digits}g}")
     return _signs(f"{rounded:.{max(digits, 6)}g}")
+
+
+def localized(text: str) -> str:
+    """A number that is written as in Python, with the signs of the language; another text as it is.
+
+    >>> localized("1,160.25"), localized("12 → 2")
+    ('1,160.25', '12 → 2')
+    """
+    return _signs(text) if re.fullmatch(r"-?\d[\d,]*(\.\d+)?", text) else text
 
 
 def width(text: str) -> int:

@@ -289,13 +289,13 @@ def _measured(
 def _failed(ended: Ended) -> CallFailedError:
     """The error for a process that ended at the baseline, or before it had called any."""
     text = _(
-        "Expected {label!r} to run on the given arguments. Received: {reason}. Call it by itself "
-        "to see where it fails."
+        "Could not run {label!r} on the given arguments ({reason}). Call it by itself to see where "
+        "it fails."
     )
     if not ended.label:
         text = _(
-            "Expected a process that can import what the callables need. Received: one that ended "
-            "before it called any ({reason}). Compare without {processes} to see where it fails."
+            "A fresh process ended before it called any callable ({reason}). Can it import what "
+            "they need? Compare without {processes} to see where it fails."
         )
     label, reason = ended.label, ended.reason
     message = text.format(label=label, reason=reason, processes=option("processes"))

@@ -109,10 +109,7 @@ class Explanation:
                 that was compiled before.
         """
         if self.graph_count and self.recording is None:
-            text = _(
-                "Expected a call whose graphs were all recorded. Received: one of {model} "
-                "({framework}), of which some weren't."
-            )
+            text = _("Some graphs of this call of {model} ({framework}) weren't recorded.")
             raise ArgumentError(text.format(model=self.model, framework=self.framework))
         return self.recording.graphs() if self.recording else ()
 
@@ -127,6 +124,7 @@ class Explanation:
 
     def _table(self) -> Table:
         """What there is to say: a line for each kind of finding, and the program in numbers."""
+        # Translators: before a number, like all lines of this table
         rows = [(_("graphs in one call"), count(self.graph_count))]
         if self.compilations:
             rows.insert(0, (_("compilations so far"), count(self.compilations)))
@@ -139,8 +137,11 @@ class Explanation:
                 rows.append((name, "\n".join(map(str, (len(findings), *findings)))))
         if self.program:
             rows += [
+                # Translators: the number of operations, before that number
                 (_("operations recorded"), count(self.program.recorded)),
+                # Translators: the number of operations that are fused with others, before it
                 (_("fused with others"), count(self.program.fused)),
+                # Translators: the number of steps in which a compiled call runs, before it
                 (_("steps that run"), _steps(self.program)),
             ]
             if self.program.copies:

@@ -27,6 +27,7 @@ from d2lhybrid.core.i18n import noop as N_
 from d2lhybrid.graphs.evidence import Evidence, Match, Step, gather, parts_needed
 from d2lhybrid.graphs.stages import Node, Part, Stage
 
+# Translators: on this line and the next: what became of an operation once it was compiled
 KEPT, FUSED, FOLDED, MERGED = N_("kept"), N_("fused"), N_("folded"), N_("merged")
 FREE, DROPPED, REWRITTEN = N_("free"), N_("dropped"), N_("rewritten")
 FATES = (KEPT, FUSED, FOLDED, MERGED, FREE, DROPPED, REWRITTEN)

@@ -17,7 +17,9 @@ from d2lhybrid.measuring.result import Result, Seconds
 
 # What is timed, and the words for it.
 METRICS = {
+    # Translators: what is timed; the time of a call that is waited for
     "latency": N_("latency"),
+    # Translators: what is timed; the time per call of many that are waited for only at the end
     "throughput": N_("throughput"),
     "device": N_("device time"),
 }

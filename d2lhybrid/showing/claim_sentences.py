@@ -10,16 +10,16 @@ from d2lhybrid.measuring.measurement import METRICS
 from d2lhybrid.measuring.measurements import Measurements
 from d2lhybrid.measuring.stats import FEWEST
 
-_EXPECTED = {
-    "faster": N_("Expected {label!r} to be faster than {against!r}."),
-    "slower": N_("Expected {label!r} to be slower than {against!r}."),
-    "same": N_("Expected {label!r} to take the same time as {against!r}."),
-    "not slower": N_("Expected {label!r} to be no slower than {against!r}."),
-    "not faster": N_("Expected {label!r} to be no faster than {against!r}."),
+_CLAIMED = {
+    "faster": N_("Claimed: {label!r} is faster than {against!r}."),
+    "slower": N_("Claimed: {label!r} is slower than {against!r}."),
+    "same": N_("Claimed: {label!r} takes the same time as {against!r}."),
+    "not slower": N_("Claimed: {label!r} is no slower than {against!r}."),
+    "not faster": N_("Claimed: {label!r} is no faster than {against!r}."),
 }
 _AT_LEAST = {
-    "faster": N_("Expected {label!r} to be at least {amount} times as fast as {against!r}."),
-    "slower": N_("Expected {label!r} to take at least {amount} times as long as {against!r}."),
+    "faster": N_("Claimed: {label!r} is at least {amount} times as fast as {against!r}."),
+    "slower": N_("Claimed: {label!r} takes at least {amount} times as long as {against!r}."),
 }
 # The same when they hold. {ratio} is how many times as fast, and {times} how many times as long.
 _HOLDS = {
@@ -37,7 +37,7 @@ _HOLDS_AT_LEAST = {
 
 def expected(claim: Claim, c: Measurements) -> str:
     """The claim as a sentence."""
-    text = _EXPECTED[claim.sense] if claim.at_least is None else _AT_LEAST[claim.sense]
+    text = _CLAIMED[claim.sense] if claim.at_least is None else _AT_LEAST[claim.sense]
     return _(text).format(**_figures(claim, c))
 
 
@@ -51,7 +51,7 @@ def held(claim: Claim, c: Measurements) -> str:
         ratio = verdict.low if claim.sense in ("faster", "not slower") else verdict.high
         while_busy = _("The machine was busy, so this is the least that it can be.")
     if claim.metric:
-        metric = _("Clock: {clock}.").format(clock=_(METRICS[claim.metric]))
+        metric = _("Metric: {metric}.").format(metric=_(METRICS[claim.metric]))
     if claim.size is not None:
         size = _("Size: {size}.").format(size=count(claim.size))
     times = {"ratio": number(ratio), "times": number(1 / ratio if ratio else math.inf)}
@@ -70,15 +70,14 @@ def needed_more(c: Measurements) -> str:
 def contradicted(claim: Claim, c: Measurements) -> str:
     """What was measured instead."""
     text = _(
-        "Received: a ratio of {ratio} ({confidence} interval {low} to {high}, clock {clock}) "
-        "in {rounds} rounds, with a noise floor of {floor}. Correct the claim, or what you "
-        "compare."
+        "Measured: a ratio of {ratio} ({confidence} interval {low} to {high}, {metric}) in "
+        "{rounds} rounds, with a noise floor of {floor}. Correct the claim, or what you compare."
     )
     if c.processes:
         text = _(
-            "Received: a ratio of {ratio} ({confidence} interval {low} to {high}, clock {clock}) "
-            "in {processes} processes, with a noise floor of {floor}. Correct the claim, or what "
-            "you compare."
+            "Measured: a ratio of {ratio} ({confidence} interval {low} to {high}, {metric}) in "
+            "{processes} processes, with a noise floor of {floor}. Correct the claim, or what you "
+            "compare."
         )
     return text.format(**_figures(claim, c))
 
@@ -103,14 +102,14 @@ def undecided(claim: Claim, c: Measurements) -> str:
     elif c.processes:
         text = _(
             "{processes} processes don't decide it: the {confidence} interval of the ratio, {low} "
-            "to {high}, contains the bound or comes within the noise floor ({floor}) of it. Claim "
-            "less, or compare in more processes."
+            "to {high}, contains the bound or comes within the noise floor ({floor}) of it. "
+            "Make a weaker claim, or compare in more processes."
         )
     else:
         text = _(
             "{rounds} rounds don't decide it: the {confidence} interval of the ratio, {low} to "
-            "{high}, contains the bound or comes within the noise floor ({floor}) of it. Claim "
-            "less, or compare with a higher time_limit."
+            "{high}, contains the bound or comes within the noise floor ({floor}) of it. "
+            "Make a weaker claim, or compare with a higher time_limit."
         )
     return text.format(**_figures(claim, c))
 
@@ -128,7 +127,7 @@ def _figures(claim: Claim, c: Measurements) -> dict[str, Any]:
         "high": high,
         "processes": len(c.processes),
         "fewest": FEWEST,
-        "clock": _(METRICS[claim.metric or "latency"]),
+        "metric": _(METRICS[claim.metric or "latency"]),
         "floor": percent(c.floor_of(claim.metric)),
         "rounds": c.rounds,
         "confidence": percent(c.confidence(claim.label, claim.against)),

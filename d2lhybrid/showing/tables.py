@@ -51,8 +51,10 @@ def _verdict_cell(row: Row, times: Times | None) -> str:
     if times is None:
         return ""
     if row.role == "baseline":
+        # Translators: in the place of a verdict: the row that the others are compared to
         return _("baseline")
     if row.role == "reference":
+        # Translators: in the place of a verdict: a row that is only shown beside the others
         return _("reference")
     verdict = VERDICTS[times.verdict]
     mark = "" if times.while_busy is None else f" {WHILE_BUSY}"
@@ -89,9 +91,11 @@ def _columns_paid_once(rows: Rows) -> Iterator[Filled]:
     measured = rows.measured
     if any(row.build_seconds for row in measured):
         builds = [seconds(row.build_seconds) if row.build_seconds else "" for row in measured]
+        # Translators: a column: the seconds that building it took, ahead of the first call
         yield Column(_("build")), builds
     if rows.cold_start_is_felt:
         yield Column(_("cold start")), [_cold_start_cell(row) for row in measured]
+        # Translators: a column: the number of calls after which the cold start has paid off
         head = _("pays after")
         if any(map(_shows_build, measured)):
             # Translators: below "pays after", for the number in parentheses in that column

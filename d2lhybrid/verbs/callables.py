@@ -157,7 +157,7 @@ def _running(what: str, path: str) -> Iterator[None]:
         if lines:  # a SyntaxError says itself where it is
             place = _("{file}, line {line}").format(file=file.name, line=lines[-1])
             reason = f"{reason} ({place})"
-        text = _("Expected {file} to run. Received: {error}.")
+        text = _("Could not run {file} ({error}).")
         raise ArgumentError(text.format(file=what, error=reason)) from error
 
 

@@ -97,8 +97,8 @@ def training(
             framework.device.synchronize()  # errors of the work come late
     except CallFailedError as error:
         text = _(
-            "Expected one step of training {model} to run on {batch}. Received: {reason}. Call "
-            "{example} by itself to see where it fails."
+            "Could not run one step of training {model} on {batch} ({reason}). Call {example} by "
+            "itself to see where it fails."
         )
         names = {"model": name_of(model), "example": "loss(net(x), y)"}
         shown = f"({described(batch, {}, detailed=True)})"

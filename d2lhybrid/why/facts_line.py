@@ -73,11 +73,12 @@ def _compiled(row: Row, facts: Facts) -> Iterator[str]:
 
 def _whole(facts: Facts) -> Iterator[str]:
     if facts.is_whole:
+        # Translators: it was compiled as one graph
         yield _("whole")
     elif facts.graphs:
         yield ngettext("{n} graph", "{n} graphs", facts.graphs).format(n=count(facts.graphs))
     if facts.graphs and (facts.programs_run or 0) > facts.graphs:
-        text = _("compiled code is entered {n} times in each call")
+        text = _("compiled code is called {n} times in each call")
         yield text.format(n=count(facts.programs_run or 0))
     if facts.breaks:
         n = len(facts.breaks)

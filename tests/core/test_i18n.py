@@ -34,7 +34,9 @@ def test_the_language_follows_the_environment(monkeypatch):
     i18n.set_language("pt-BR")
     assert i18n.language() == "pt"
     for unknown in ("fr", "", 1):
-        with pytest.raises(ArgumentError, match=r"Esperado: um destes idiomas: en, pt, zh, ja\. "):
+        with pytest.raises(
+            ArgumentError, match=r"Era esperado um destes idiomas: en, pt, zh, ja\. "
+        ):
             i18n.set_language(unknown)
     assert i18n.language() == "pt"
 

@@ -69,7 +69,7 @@ def test_what_an_interval_says_of_a_claim(sense, at_least, found, judged):
 @pytest.mark.parametrize(
     ("label", "sense", "options", "said"),
     [
-        ("slow", "faster", {}, "'slow' to be faster than 'a'.*0.49.*clock latency.*noise floor"),
+        ("slow", "faster", {}, "'slow' is faster than 'a'.*0.49.*latency.*noise floor"),
         ("slow", "slower", {"at_least": 2.2}, "at least 2.20 times as long"),
         ("a", "faster", {"against": "quick", "metric": "throughput"}, "than 'quick'.*throughput"),
     ],
@@ -100,7 +100,7 @@ def test_a_claim_that_is_contradicted_says_all_that_is_known(quiet, label, sense
         ("slow", "not faster", {}, "✓ slow is no faster than a: it takes 2.00 times as long."),
         (
             *("quick", "faster", {"metric": "throughput"}),
-            "✓ quick is faster than a: 2.00 times. Clock: throughput.",
+            "✓ quick is faster than a: 2.00 times. Metric: throughput.",
         ),
     ],
 )
@@ -143,7 +143,7 @@ def test_an_undecided_claim_measures_on_until_it_is_decided(capsys):
     for other in (Comparison.from_json(c.to_json()), c.release()):
         judgement = other.claim("b", "faster")
         assert (judgement.outcome, judgement.comparison) == ("undecided", c)
-        assert "Expected 'b' to be faster than 'a'" in capsys.readouterr().out
+        assert "Claimed: 'b' is faster than 'a'" in capsys.readouterr().out
 
 
 def test_the_rounds_of_an_earlier_claim_decide_the_next_one():
@@ -203,7 +203,7 @@ def test_measuring_on_has_an_end(capsys):
         begin = m.now
         c.claim("b", "not slower")
         assert seconds < m.now - begin < seconds + 8
-        assert "to be no slower" in capsys.readouterr().out
+        assert "is no slower" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_what_stays_undecided_says_why(capsys, noise, busy, said):
     c = comparison({"a": 1.5e-3, "b": 1e-3}, noise=noise, busy=busy)
     c.claim("b", "faster", at_least=1.5)
     printed = capsys.readouterr().out
-    assert printed.startswith("Expected 'b' to be at least 1.50 times as fast as 'a'.")
+    assert printed.startswith("Claimed: 'b' is at least 1.50 times as fast as 'a'.")
     assert re.search(said, printed)
 
 

@@ -328,5 +328,5 @@ def test_a_pickled_explanation_holds_its_graphs():
 
 def test_graphs_that_nobody_recorded_are_an_error_unless_there_are_none():
     assert Explanation("Toy 1", "f", 0, 0).graphs() == ()
-    with pytest.raises(ArgumentError, match=r"of f \(Toy 1\), of which some weren't"):
+    with pytest.raises(ArgumentError, match=r"of f \(Toy 1\) weren't recorded"):
         Explanation("Toy 1", "f", 0, 1).graphs()

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from d2lhybrid.core import i18n
 from d2lhybrid.errors import ArgumentError, UnknownLabelError
 from d2lhybrid.teaching import Trials, outcome, print_table
 
@@ -132,3 +133,10 @@ def test_what_does_not_fit_is_refused_before_anything_is_called():
 def test_a_table_may_have_one_column(capsys):
     print_table(["size"], [[1], [20]])
     assert capsys.readouterr().out.splitlines() == ["size", "   1", "  20"]
+
+
+def test_a_table_writes_numbers_as_the_language_does(capsys):
+    i18n.set_language("pt")
+    print_table(["", "ms", ""], [["v1.5", "1,160.25", "12 → 2"], ["b", 0.5, 1000]])
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
+    assert rows == [["v1.5", "1.160,25", "12", "→", "2"], ["b", "0,5", "1000"]]

@@ -109,9 +109,9 @@ def test_what_python_runs_is_said_with_the_first_place_in_the_reader_s_code():
     assert "part of it in Python (model.py, line 9" in said
 
 
-def test_compiled_code_that_is_entered_more_often_than_there_are_graphs_is_not_whole():
+def test_compiled_code_that_is_called_more_often_than_there_are_graphs_is_not_whole():
     said = told(50, Facts(True, programs_run=16, graphs=1, program=ENCODER)).facts
-    assert "compiled once, 1 graph, compiled code is entered 16 times in each call;" in said
+    assert "compiled once, 1 graph, compiled code is called 16 times in each call;" in said
     assert "compiled once, whole;" in told(50, Facts(True, 1, graphs=1, program=ENCODER)).facts
 
 

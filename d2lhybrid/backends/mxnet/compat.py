@@ -204,20 +204,19 @@ def _why(error: Exception) -> str:
     system, machine = platform.system(), platform.machine()
     if getattr(error, "name", None) != "mxnet":  # another module, or a shared library, is missing
         text = _(
-            "Expected MXNet to import. Received: {error}. Install the libraries that "
-            "it needs: {command}, or for a GPU {gpu_command}."
+            "MXNet cannot be imported: {error}. Install the libraries that it needs: {command}, "
+            "or for a GPU {gpu_command}."
         )
         command, gpu_command = install_command("mxnet"), install_command("mxnet-gpu")
         return text.format(error=error, command=command, gpu_command=gpu_command)
     if not (system == "Linux" or (system == "Darwin" and machine == "x86_64")):
         return _(
-            "Expected MXNet to be installed. Received: {system} on {machine}, for which "
-            "MXNet has no wheels. Use Linux or an Intel Mac; PyTorch and TensorFlow work here."
+            "MXNet cannot be installed: it has no wheels for {system} on {machine}. Use Linux or "
+            "an Intel Mac; PyTorch and TensorFlow work here."
         ).format(system=system, machine=machine)
     return _(
-        "Expected MXNet to be installed. Received: no module named mxnet. Its own pins would "
-        "replace NumPy {version}, with which it works here. Install it without them: {command}, "
-        "then {second_command}."
+        "MXNet isn't installed. Its own pins would replace NumPy {version}, with which it works "
+        "here. Install it without them: {command}, then {second_command}."
     ).format(
         version=numpy.__version__,
         command="pip install --no-deps mxnet==1.9.1",
