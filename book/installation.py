@@ -47,9 +47,7 @@ def installation(framework: Framework, language: Language, url: str) -> Cell:
         variable=_VARIABLE,
         url=url and f"git+{url}",
         absent=absent.format(name=framework.name, command=f"make lab FRAMEWORK={framework.key}"),
-        nowhere=language.nowhere.format(
-            packages=f"d2lhybrid, {framework.module}, matplotlib", variable=_VARIABLE
-        ),
+        nowhere=language.nowhere.format(module=framework.module, variable=_VARIABLE),
     )
     metadata = {"tags": [TAG, "hide-input"], "jupyter": {"source_hidden": True}}
     return Cell("code", 1, [code], [TAG], metadata)

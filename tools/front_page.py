@@ -147,7 +147,7 @@ def figures(language: str) -> dict[str, str]:
     faster = all(best(one).verdict == "faster" for one in (torch, tensorflow, jax))
     quick = seconds["pytorch-eager"] < min(seconds["tensorflow-time"], seconds["jax-time"])
     for holds, sentence in (
-        (faster and gains[-1] == min(gains), "A ratio says as much about eager execution"),
+        (faster and gains[-1] == min(gains), "A ratio depends on eager execution"),
         (apart > 1.5 * max(took) / min(took) and quick, "The large ratios are slow eager calls"),
         (1 < ratios["layout"] < ratios["compiled"], "Not every gain needs a compiler"),
         (_row(dense, COMPILED).verdict == "slower", "The same compiler can slow a network down"),

@@ -25,10 +25,15 @@ OVERRIDES = lab_copy.ROOT / "requirements/overrides.json"
 PACKS = {"pt": "pt_BR", "zh": "zh_CN", "ja": "ja_JP"}
 
 
-def words(code: str) -> dict[str, str]:
-    """What ``make lab`` and its buttons say in a language, or the English words for one without."""
+def all_words() -> dict[str, dict[str, str]]:
+    """What ``make lab`` and its buttons say, by language."""
     found: dict[str, dict[str, str]] = json.loads(WORDS.read_text(encoding="utf-8"))
-    return found.get(code, found["en"])
+    return found
+
+
+def words(code: str) -> dict[str, str]:
+    """What they say in a language, or the English words for one without."""
+    return all_words().get(code, all_words()["en"])
 
 
 def defaults(code: str) -> dict[str, dict[str, object]]:
@@ -41,9 +46,10 @@ def defaults(code: str) -> dict[str, dict[str, object]]:
 def write_config(folder: Path, code: str) -> None:
     """Write a folder of configuration for one run of JupyterLab; Jupyter merges it with others."""
     server = {"jpserver_extensions": {"lab_extension": True}}
+    said = {"all": all_words(), "language": code}
     for name, content in {
         "labconfig/default_setting_overrides.json": defaults(code),
-        "labconfig/page_config.json": {"d2lhybrid": json.dumps(words(code))},
+        "labconfig/page_config.json": {"d2lhybrid": json.dumps(said)},
         "jupyter_server_config.d/lab_extension.json": {"ServerApp": server},
     }.items():
         path = folder / name

@@ -325,10 +325,11 @@
     } else await showDialog({ title: say.reset, body: say.reset_unknown.replace("{path}", panel.context.path) });
   };
 
-  const equip = async (app, panel, say) => {
+  const equip = async (app, panel, inLanguage) => {
     await panel.context.ready;
     const ours = panel.context.model.getMetadata("d2lhybrid");
     if (!ours) return;
+    const say = inLanguage(ours.language);
     forgiveKernel(panel);
     clock(panel, ours.slow_cells ?? {});
     void panel.revealed.then(() => showContents(app, panel));
@@ -361,11 +362,14 @@
     activate: async (app) => {
       document.head.appendChild(document.createElement("style")).textContent = STYLE;
       const { PageConfig } = await load("@jupyterlab/coreutils");
-      const say = JSON.parse(PageConfig.getOption("d2lhybrid"));
+      // In the language of the page; otherwise in the one that JupyterLab was started in.
+      const words = JSON.parse(PageConfig.getOption("d2lhybrid"));
+      const say = (language) => words.all[language] ?? words.all[words.language];
       const known = new WeakSet();
       const look = () => {
         for (const widget of app.shell.widgets("main")) {
-          if (/README[.\w]*\.md$/.test(widget.context?.path ?? "")) showOnFrontPage(app, widget, say);
+          const front = (widget.context?.path ?? "").match(/README(?:\.(\w+))?\.md$/);
+          if (front) showOnFrontPage(app, widget, say(front[1] ?? "en"));
           if (known.has(widget) || !widget.context || !widget.content?.widgets) continue;
           known.add(widget);
           void equip(app, widget, say);
