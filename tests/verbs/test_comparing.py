@@ -260,7 +260,7 @@ def test_answers_are_compared_with_the_baseline_s(check, answer, kept):
             DifferentAnswerError,
             r"random: write net\.eval.*tolerance.* training\(",
         ),
-        (iter([1, 1]).__next__, CallFailedError, "'a' to run.*StopIteration"),
+        (iter([1, 1]).__next__, CallFailedError, "Could not run 'a' .*StopIteration"),
         (DeferredBuild(raises), CannotBuildError, "'a' is not.*shapes cannot be multiplied"),
         (3, ArgumentError, "'a' is 3, which cannot be called"),
     ],
