@@ -219,14 +219,19 @@ def _publish(staging: Path, root: Path) -> None:
 
 def _require_replaceable(root: Path) -> None:
     """Raise ArtifactNotFoundError if replacing `root` could lose what `save` did not write."""
+    spare, text = _spare(root), _("{name!r} isn't part of the artifact.")
+    if spare.is_symlink() or spare.is_file():
+        raise _will_not_overwrite(spare, text.format(name=spare.name))
     if not root.exists() or (root.is_dir() and not os.listdir(root)):
         return
     try:
         saved = {entry.path for entry in read(root).manifest.files}
         for name in sorted({name for name, _status in files_in(root)} - saved):
-            text = _("{name!r} isn't part of the artifact.")
             raise errors.ArtifactNotFoundError(text, name=name)
     except errors.ArtifactError as error:
-        text = _("Will not overwrite {path!r}: {reason}").format(path=str(root), reason=error)
-        advice = _("Choose another path, or move it away.")
-        raise errors.ArtifactNotFoundError(sentences(text, advice)) from error
+        raise _will_not_overwrite(root, str(error)) from error
+
+
+def _will_not_overwrite(path: Path, reason: str) -> errors.ArtifactNotFoundError:
+    text = _("Will not overwrite {path!r}: {reason}").format(path=str(path), reason=reason)
+    return errors.ArtifactNotFoundError(sentences(text, _("Choose another path, or move it away.")))

@@ -243,8 +243,7 @@ def _worst_element(a: np.ndarray, b: np.ndarray, tolerance: float, row_fraction:
         excess = np.where(np.isnan(gap) | (allowed == 0), np.inf, gap / allowed)
     excess = np.where(equal, 0.0, excess)
     index = tuple(map(int, np.unravel_index(int(np.argmax(excess)), excess.shape)))
-    gap_there = float(np.nan_to_num(gap[index], nan=np.inf))
-    return _Worst(float(excess[index]), gap_there, float(allowed[index]), index)
+    return _Worst(float(excess[index]), float(gap[index]), float(allowed[index]), index)
 
 
 def _row_axis(array: np.ndarray) -> int | tuple[()]:

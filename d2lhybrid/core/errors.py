@@ -24,7 +24,7 @@ def first_line(error: BaseException) -> str:
     >>> first_line(ValueError("assertion error:\\nat node a (most recent call last)\\nFile ..."))
     'assertion error'
     """
-    text = re.sub(r"\x1b\[\d*m|\{\{[^}]*\}\} *| \[Op:\w+\] name: *", "", str(error)).strip()
+    text = re.sub(r"\x1b\[[\d;]*m|\{\{[^}]*\}\} *| \[Op:\w+\] name: *", "", str(error)).strip()
     text = re.sub(r"<(?:function )?(\S+)(?: object)? at 0x[0-9a-f]+>", r"\1", text)
     has_stack_trace = "in user code:" in text or "Traceback" in text
     if text.startswith("Exception encountered when calling"):

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from typing import Any
 
@@ -56,17 +56,18 @@ def status_line(shown: bool | None = None) -> Iterator[Callable[[str], None]]:
             yield line.set_description_str
 
 
-def show_progress(items: Sequence[Any], message: str, shown: bool | None) -> Iterator[Any]:
+def show_progress(items: Iterable[Any], message: str, shown: bool | None) -> Iterator[Any]:
     """The items; where that takes longer, a line with the message, and how many are done.
 
     >>> list(show_progress("ab", "letters", shown=None))
     ['a', 'b']
     """
+    of_all = f"/{len(items)}" if isinstance(items, Sized) else ""
     due = time.monotonic() + SHOWN_AFTER
     with status_line(shown) as say:
         for done, item in enumerate(items):
             if time.monotonic() >= due:
-                say(f"{_(message)} {done}/{len(items)}")
+                say(f"{_(message)} {done}{of_all}")
                 due = time.monotonic() + SHOWN_EVERY
             yield item
 

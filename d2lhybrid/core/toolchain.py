@@ -20,7 +20,7 @@ _KNOWN = {
     "C++": ("CXX", ("c++", "g++", "clang++"), "apt install g++, dnf install gcc-c++, " + _CONDA),
 }
 # The one of C++ that is usual on this system, unless CXX names another.
-USUAL_CXX = ({"darwin": "clang++", "win32": "cl"}.get(sys.platform, "g++"),)
+USUAL_CXX = ("clang++" if sys.platform == "darwin" else "g++",)
 
 
 def install_command(extra: str) -> str:

@@ -72,7 +72,7 @@ class Recording:
         return self._make()
 
     def __reduce__(self) -> Any:  # a copy, which may be in another process, holds the graphs
-        return Recording, (partial(tuple, self.graphs()),)
+        return Recording, (partial(tuple, self.graphs()), 0.0, self.eager_operations)
 
 
 @dataclass(frozen=True, repr=False)

@@ -321,3 +321,9 @@ def test_a_compiled_model_is_saved_as_what_it_compiles(tmp_path):
     model, x = torch_model(), inputs("torch", 2)
     save(torch.compile(model, backend="eager"), tmp_path / "a", *x)
     assert not differ("torch", model, x, load(tmp_path / "a")(*x))
+
+
+def test_where_the_batch_decides_how_many_axes_an_output_has_none_varies(tmp_path):
+    saved = save(lambda x: (2 * x).squeeze(0), tmp_path / "a", torch.ones(1, 3)).manifest
+    assert "structure" in saved.fixed
+    assert load(tmp_path / "a")(torch.ones(1, 3)).shape == (3,)

@@ -89,6 +89,15 @@ def test_the_spare_of_a_killed_save_is_found_until_the_next(tmp_path):
         make(tmp_path / ".a.replaced")  # killed behind the second
 
 
+@pytest.mark.parametrize("is_link", [True, False], ids=["a link", "a file"])
+def test_something_else_in_the_place_of_the_spare_is_refused_before_the_work(tmp_path, is_link):
+    spare = tmp_path / ".a.replaced"
+    spare.symlink_to("nowhere") if is_link else spare.write_text("mine")
+    with pytest.raises(errors.ArtifactNotFoundError, match=r"overwrite .*move it away"):
+        make(tmp_path / "a")
+    assert names(tmp_path) == [spare.name]
+
+
 def test_two_writers_at_once_leave_one_of_both(tmp_path):
     payload = {name: name.encode() * 2000 for name in ("one", "two")}
     make(tmp_path / "a", {"model.onnx": payload["one"]})

@@ -188,3 +188,10 @@ def test_a_tolerance_is_for_floats_and_whole_numbers_have_to_be_equal():
         assert not differ(found[0], found[0].copy(), tolerance=0.9)
     assert "no difference is allowed" in differ(np.int64([110]), np.int64([100]), tolerance=0.2)
     assert differ(110, 100, tolerance=0.2)  # of Python's, too
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_not_finite_has_no_distance(bad):
+    said = differ(np.array([bad, 1.0]), np.array([1.0, 1.0]))
+    assert said
+    assert "apart" not in said
