@@ -146,7 +146,9 @@ def test_compare_takes_a_model_and_its_input_or_callables_by_name(kit):
         assert text.startswith(f"{write}. Received: {received}.")
         assert said in text
     for without in (lambda: compare(kit.net), lambda: compare({**ways}, **QUICK)):
-        assert " without arguments (" in message(without, CallFailedError)
+        said = message(without, CallFailedError)
+        assert " without arguments (" in said
+        assert "compare(net, x)" in said
 
 
 @pytest.mark.parametrize("verb", BY_ONE_CALLABLE)

@@ -260,7 +260,7 @@ def test_what_a_model_keeps_from_call_to_call_is_put_back(make, verb, tmp_path, 
     ("make", "names"),
     [
         (tensorflow_keeping, ["eager", "tf.function", "concrete function"]),
-        (keras_keeping, ["eager", "tf.function", "predict"]),
+        (keras_keeping, ["eager", "tf.function", "concrete function"]),
         (jax_keeping, ["eager", "jit", "compiled ahead"]),
     ],
 )

@@ -11,7 +11,7 @@ from d2lhybrid.core.arguments import BY_POSITION, FORWARD, Args, Kwargs, paramet
 _OURS = {
     *("net", "fast", "y"),
     *("frozen", "program", "path", "onnxruntime", "session", "names", "arrays", "given", "tensor"),
-    *("tf", "Interpreter", "trace", "converter", "result"),
+    *("tf", "Interpreter", "trace", "converter", "result", "others"),
     *("nnx", "graph", "weights", "forward"),
     *(framework.name for framework in known()),
 }
@@ -51,7 +51,7 @@ def _parameters(net: Any) -> Iterator[list[str]]:
     """The names of those that a model, or its own forward pass, takes by position."""
     for method in FORWARD:
         with suppress(Exception):  # an attribute of that name may be anything
-            known = parameters_of(getattr(net, method))
-            known = known[method == "hybrid_forward" :]  # MXNet passes it a module first
-            yield [parameter.name for parameter in known if parameter.kind in BY_POSITION]
+            parameters = parameters_of(getattr(net, method))
+            parameters = parameters[method == "hybrid_forward" :]  # MXNet passes it a module first
+            yield [p.name for p in parameters if p.kind in BY_POSITION]
     yield [p.name for p in parameters_of(net) if p.kind in BY_POSITION]

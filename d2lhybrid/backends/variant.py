@@ -63,22 +63,17 @@ class DeferredBuild:
     With `load`, it is compiled ahead of time: ``build()`` is what a release pays once, ``load()``
     what each process pays for what was built. Without, building belongs to the first call.
     `compiler` is the one that building needs, if it has to be started in each process.
-    `compiler_note` is what there is to say of it, if anything.
     `shared` is a folder in which the first of several processes leaves what it has built into a
     ``Folder``, for those after it.
     What the framework warns of meanwhile (TorchScript's end, say) is no news to the reader.
     """
 
     def __init__(
-        self,
-        build: Callable[[], Any],
-        load: Function | None = None,
-        compiler: str = "",
-        compiler_note: str = "",
+        self, build: Callable[[], Any], load: Function | None = None, compiler: str = ""
     ) -> None:
         self._build, self._load = build, load
         self.ahead = load is not None
-        self.compiler, self.compiler_note = compiler, compiler_note
+        self.compiler = compiler
         self.shared: Path | None = None
         self._product: Any = None
         self._loaded: Function | None = None

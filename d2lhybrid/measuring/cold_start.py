@@ -75,7 +75,6 @@ def _start_deferred(target: Call, timer: TimerFunction) -> Started:
         build_seconds=build_seconds,
         load_seconds=load_seconds,
         first_seconds=timer() - start,
-        note=_(deferred.compiler_note) or None,
     )
     # What it has built already, without the indirection.
     return Started(deferred.load(), output, costs)

@@ -408,7 +408,7 @@ def test_a_model_may_have_attributes_with_our_names(framework, built, value):
     for name in OUR_NAMES:
         if not hasattr(net, name):  # which would be the framework's own
             setattr(net, name, value)
-    assert (net.compiler_note, net.anew) == (value, value)
+    assert (net.compiler, net.anew) == (value, value)
     found = variants(net, x, all=True)
     assert (list(found), found.unavailable) == (list(expected), expected.unavailable)
     quick = [name for name in ("eager", "jit", "nnx.jit", "tf.function", "hybridized",

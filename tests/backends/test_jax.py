@@ -9,6 +9,7 @@ import numpy as np
 import optax
 import pytest
 from flax import nnx
+from processes import python
 
 from d2lhybrid import call, compare, explain, graph, measure, save, training, variants
 from d2lhybrid.backends import get
@@ -264,6 +265,15 @@ def test_inference_switches_every_part_and_leaves_the_users_model(method):
     assert (net.layers[0].deterministic, net.layers[1].use_running_average) == (False, False)
 
 
+def test_a_method_has_the_layers_of_its_module_in_training():
+    class Net(nnx.Sequential):
+        def encode(self, x):
+            return self(x)
+
+    net = Net(nnx.Dropout(0.5, rngs=nnx.Rngs(0)), nnx.relu)
+    assert [*get("jax").models.layers_in_training(net.encode)] == [net.layers[0]]
+
+
 def test_training_takes_keyword_arguments_and_an_optimizer_of_flax():
     class Scaled(nnx.Linear):
         def __call__(self, x, scale=1.0):
@@ -401,6 +411,20 @@ def twice(weights):
 
 
 donated = jax.jit(twice, donate_argnums=0)
+
+
+WITHOUT_CPU = """
+from jax._src import xla_bridge
+from jax._src.lib import xla_client
+xla_bridge.register_backend_factory("other", xla_client.make_cpu_client, fail_quietly=False)
+import jax.numpy, d2lhybrid
+jax.numpy.ones(3)
+d2lhybrid.synchronize()
+"""
+
+
+def test_a_process_that_may_not_use_the_cpu_waits_for_its_accelerator():
+    python("-c", WITHOUT_CPU, JAX_PLATFORMS="other")
 
 
 def test_what_donates_its_arguments_is_refused_before_it_deletes_them():

@@ -412,6 +412,20 @@ def test_what_comes_before_a_program_is_known_and_compiles_nothing_of_the_users(
     assert JAX.compiler.programs_compiled() == before
 
 
+NO_NUMBERS = {
+    "a random key": (jax.random.key(0), X),
+    "an array with nothing in it": (jnp.ones((0, 8)), X),
+    "no arguments": (),
+}
+
+
+@pytest.mark.parametrize("given", NO_NUMBERS.values(), ids=NO_NUMBERS)
+def test_what_comes_before_a_program_is_known_whatever_it_gets_first(given):
+    program = jax.jit(lambda *given: (given, jnp.ones(3)))
+    program(*given)
+    assert JAX.why.seconds_before(lambda: program(*given)) > 0
+
+
 def test_what_comes_before_several_programs_or_none_is_not_known():
     for run in (lambda: FAST(ADD(X, X)), lambda: X + 1):
         run()

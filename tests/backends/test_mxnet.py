@@ -458,7 +458,7 @@ def test_an_operation_around_a_network_is_no_part_in_python():
     functions = {"eager": by_turns(net), "hybridized": by_turns(fast)}
     c = compare(functions, x, time_limit=0.3, check=False, progress=False)
     assert c.facts is not None
-    assert "not_whole" not in c.why("hybridized").causes
+    assert c.why("hybridized").cause != "graph_break"
     assert "as a whole" not in str(c.why("hybridized"))
 
 
@@ -478,6 +478,53 @@ def test_a_step_of_training_gets_the_keywords_of_the_call():
     expected = loss(net(x, scale=2.0), x[:, :1]).mean().asscalar()
     steps = training(call(net, x, scale=2.0), loss, trainer, (x[:, :1],))
     assert steps["eager"]()[0].asscalar() == pytest.approx(expected)
+
+
+def part_in_training():
+    """A network, a trainer of its second layer, a step of training, and what the step takes."""
+    net, x = block_of(mx.gluon.nn.Dense(3), mx.gluon.nn.Dense(2)), mx.nd.ones((2, 4))
+    net.initialize(mx.init.One(), force_reinit=True)
+    net(x)
+    trainer = mx.gluon.Trainer(net[1].collect_params(), "sgd", {"momentum": 0.9})
+    loss, y = mx.gluon.loss.L2Loss(), mx.nd.zeros((2, 2))
+
+    def step():
+        with mx.autograd.record():
+            value = loss(net(x), y)
+        value.backward()
+        trainer.step(len(y))
+        return value.mean().asscalar()
+
+    return net, trainer, step, (loss, x, y)
+
+
+def test_a_trainer_of_a_part_trains_that_part():
+    net, trainer, step, (loss, x, y) = part_in_training()
+    losses = training(net, loss, trainer, (x, y))["eager"]()
+    assert losses.asnumpy() == pytest.approx([step() for _turn in range(3)])
+
+
+def test_a_trainer_of_a_part_takes_its_state_along():
+    net, trainer, step, (loss, x, y) = part_in_training()
+    step()
+    losses = training(net, loss, trainer, (x, y))["eager"]()
+    assert losses.asnumpy() == pytest.approx([step() for _turn in range(3)])
+
+
+def test_a_loss_that_has_a_graph_can_be_copied():
+    net, trainer, step, (loss, x, y) = part_in_training()
+    loss.hybridize()
+    expected = step()
+    losses = training(net, loss, trainer, (x, y))["hybridized"]()
+    assert losses[0].asscalar() < expected
+
+
+def test_the_code_of_a_step_hybridizes_no_function():
+    net, trainer, _step, (_loss, x, y) = part_in_training()
+    names = {"loss": lambda output, y: (output - y) ** 2, "net": net, "trainer": trainer}
+    code = training(net, names["loss"], trainer, (x, y)).code["hybridized"]
+    exec(code, names | {"autograd": mx.autograd, "x": x, "y": y})
+    assert names["net"]._active
 
 
 def test_arrays_in_a_list_have_the_semantics_of_numpy():

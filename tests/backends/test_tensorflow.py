@@ -34,6 +34,14 @@ class TracedLayer(tf.keras.layers.Layer):
     call = tf.function(doubled)
 
 
+class Weighted(tf.Module):
+    def __init__(self, _units):
+        self.weight = tf.Variable(tf.fill((3, 1), 0.1))
+
+    def __call__(self, x):
+        return x @ self.weight
+
+
 @pytest.mark.parametrize(
     "make",
     [Traced, TracedLayer, lambda: Traced().__call__, lambda: tf.keras.Sequential([TracedLayer()])],
@@ -106,15 +114,28 @@ def test_litert_has_as_many_threads_as_tensorflow(monkeypatch):
     assert "num_threads=3" in variants(dense(2), X).code["litert"]
 
 
-def test_predict_is_a_way_to_run_a_model_of_keras_that_is_asked_for():
-    net = tf.keras.Sequential([tf.keras.Input((3,)), dense(2), tf.keras.layers.Dropout(0.5)])
-    v = variants(net, X, all=True)
-    require_same("predict", "net", copy_outputs(v["predict"](X)), copy_outputs(net(X)))
-    assert "predict" not in variants(net, X)  # which is compared in seconds
-    assert "predict" not in variants(dense(2), X, all=True)  # a layer has none
-    assert "predict" not in variants(call(net, X, training=False), all=True)
-    c = compare(v.only("eager", "predict"), time_limit=0.1, why=False, progress=False)
-    assert "use net(x) or net.predict_on_batch(x)" in str(c)
+def ordered(x, a, b, *, d, c):
+    return x + 2 * a + 3 * b + 4 * c + 5 * d
+
+
+GIVEN = {name: X * size for name, size in (("d", 1000.0), ("b", 10.0), ("c", 100.0), ("a", 1.0))}
+
+
+def test_litert_takes_keywords_in_any_order():
+    ways = variants(call(ordered, X, **GIVEN))
+    np.testing.assert_array_equal(ways["litert"](X, **GIVEN), ordered(X, **GIVEN))
+
+
+def test_the_code_for_litert_takes_keywords_in_any_order():
+    names = {"tf": tf, "net": ordered, "x": X, **GIVEN}
+    exec(variants(call(ordered, X, **GIVEN)).code["litert"], names)
+    np.testing.assert_array_equal(names["y"], ordered(X, **GIVEN))
+
+
+def test_the_code_for_litert_gets_all_outputs():
+    names = {"tf": tf, "net": lambda x: (x, x * 2), "x": X}
+    exec(variants(names["net"], X).code["litert"], names)
+    np.testing.assert_array_equal([names["y"], *names["others"]], [X, X * 2])
 
 
 def test_xla_is_never_handed_strings():
@@ -213,6 +234,21 @@ def test_training_takes_keyword_arguments_and_a_function_as_loss():
     net.get_config = lambda: {}
     with pytest.raises(CannotBuildError, match="get_config"):
         training(net, loss, optimizer, (X, y))["eager"]()
+
+
+@pytest.mark.parametrize("kind", [dense, Weighted])
+@pytest.mark.parametrize(
+    "loss", [tf.keras.losses.binary_crossentropy, lambda output, y: output - y]
+)
+def test_the_code_of_a_step_is_what_it_says(kind, loss):
+    net, optimizer, y = kind(1), tf.keras.optimizers.SGD(0.01), tf.fill((2, 1), 0.2)
+    net(X)
+    steps = training(net, loss, optimizer, (X, y))
+    expected = copy_outputs(steps["eager"]())["output"].array[0]
+    names = {"tf": tf, "net": net, "loss": loss, "optimizer": optimizer, "x": X, "y": y}
+    *made, last = steps.code["eager"].splitlines()  # whose y is the loss, and no target more
+    exec("\n".join([*made, last.replace("y =", "found =")]), names)
+    assert float(names["found"]) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("calls", [0, 1])

@@ -217,7 +217,7 @@ def test_a_trace_that_is_not_called_is_nothing_that_runs():
     assert first_call(lambda: tf.data.Dataset.range(3).map(lambda x: x * 2)) is None
 
 
-@pytest.mark.parametrize("name", ["tf.function XLA", "concrete function XLA", "predict"])
+@pytest.mark.parametrize("name", ["tf.function XLA", "concrete function XLA"])
 def test_to_build_a_variant_is_no_call_of_it(name):
     net, x = tensorflow_model()
     net(x)
@@ -379,12 +379,6 @@ def test_converting_an_array_comes_before_compiled_code():
     assert of_tensor < of_array / 2
 
 
-def test_predict_makes_a_dataset_which_is_not_compiled(doubled):
-    net = layers(tf.keras.layers.Dense(4))
-    assert first_call(lambda: net.predict(X, verbose=0)).fallbacks
-    assert not first_call(lambda: tf.function(net)(X)).fallbacks
-
-
 def test_a_call_without_compiled_code_has_nothing_before_it(doubled):
     assert TENSORFLOW.why.seconds_before(lambda: X * 2) is None
 
@@ -404,6 +398,20 @@ def test_entering_is_timed_with_a_trace_that_is_compiled_as_the_users(
     assert TENSORFLOW.why.seconds_before(lambda: function(x)) > 0
     assert asked == [bool(options)]
     assert TENSORFLOW.compiler.programs_compiled() == before + 1
+
+
+NO_NUMBERS = {
+    "flags": tf.ones((2, 3), tf.bool),
+    "text": tf.constant("abc"),
+    "nothing in it": tf.ones((0, 3)),
+}
+
+
+@pytest.mark.parametrize("first", NO_NUMBERS.values(), ids=NO_NUMBERS)
+def test_entering_is_timed_whatever_the_first_tensor_is(first):
+    function = tf.function(lambda first, x: (tf.size(first), x * 2))
+    function(first, X)
+    assert TENSORFLOW.why.seconds_before(lambda: function(first, X)) > 0
 
 
 def dispatched(run):

@@ -10,7 +10,7 @@ import torch
 from models import torch_model
 from processes import python
 
-from d2lhybrid import call, compare, explain, graph, synchronize, variants
+from d2lhybrid import call, compare, explain, graph, synchronize, training, variants
 from d2lhybrid.backends import get, known
 from d2lhybrid.backends.outputs import copy_outputs
 from d2lhybrid.backends.torch import dynamo, export as programs
@@ -178,6 +178,30 @@ def test_tensors_that_cannot_be_copied_are_no_hindrance():
     assert "training mode" in v.unavailable["torchscript frozen"]
 
 
+def test_a_step_of_training_copies_a_model_that_keeps_an_activation():
+    class Keeping(torch.nn.Linear):
+        def forward(self, x):
+            self.last = super().forward(x)
+            return self.last
+
+    net = Keeping(8, 1)
+    expected = net(X).pow(2)
+    optimizer = torch.optim.SGD(net.parameters(), 0.01)
+    losses = training(net, torch.nn.MSELoss(), optimizer, (X, torch.zeros(1, 1)))["eager"]()
+    assert losses[0] == pytest.approx(expected.item())
+
+
+def test_the_code_for_onnx_runtime_gets_all_outputs(tmp_path, monkeypatch):
+    class Two(torch.nn.Module):
+        def forward(self, x):
+            return x + 1, x * 2
+
+    monkeypatch.chdir(tmp_path)
+    names = {"torch": torch, "net": Two().eval(), "x": X}
+    exec(variants(names["net"], X).code["onnxruntime"], names)
+    assert torch.equal(torch.stack([names["y"], *names["others"]]), torch.stack([X + 1, X * 2]))
+
+
 def optional(x):
     y = x if x.dim() > 9 else None
     return y + 1 if y is not None else x.nonsense  # which x has not
@@ -307,6 +331,11 @@ def test_a_graph_shows_what_is_measured_and_no_training():
 
     gradient = graph(torch.func.grad(loss), dict(net.named_parameters()), X)  # which is asked for
     assert "le" in [part.kind for step in gradient.stages[-1].operations for part in step.parts]
+
+
+def test_a_graph_that_computes_nothing_says_so():
+    (note,) = graph(lambda x: x.detach(), X).notes
+    assert note.endswith("of the graph: the graph computes nothing.")
 
 
 def test_arithmetic_of_which_the_trace_is_lost_is_not_free():

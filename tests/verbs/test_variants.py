@@ -137,7 +137,7 @@ class Names:
 def test_attributes_of_a_callable_may_have_any_name_of_ours(value):
     m = Machine()
     names = Names(m.function(1e-3), value)
-    expected = {"compiler_note", "is_async", "model", "origin", "unavailable", "anew"}
+    expected = {"compiler", "is_async", "model", "origin", "unavailable", "anew"}
     assert expected <= vars(names).keys()
     found = measure(names, 1.0, timer=m.clock)
     assert (found.median, found.note) == (pytest.approx(1e-3), None)

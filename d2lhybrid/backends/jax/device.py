@@ -1,7 +1,7 @@
 """Devices and tensors of JAX."""
 
 from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cache
 from typing import Any
 
@@ -125,7 +125,10 @@ def with_64_bits(options: Mapping[str, Any]) -> AbstractContextManager[Any]:
 @cache
 def _devices_by_name() -> dict[str, Any]:
     """The CPU first; on a machine with an accelerator, JAX lists only that by default."""
-    known = [*jax.local_devices(backend="cpu"), *jax.local_devices()]
+    known: list[Any] = []
+    with suppress(RuntimeError):  # JAX_PLATFORMS may leave the CPU out
+        known += jax.local_devices(backend="cpu")
+    known += jax.local_devices()
     return {_name_of(device): device for device in known}
 
 
@@ -134,7 +137,7 @@ def _name_of(device: Any) -> str:
 
 
 def _accelerators() -> list[Any]:
-    """Those that JAX has set up; to ask before it has would wake them."""
+    """The accelerators that JAX has set up; to ask before it has would wake them."""
     known = _devices_by_name().values() if private.is_started() else ()
     return [device for device in known if device.platform != "cpu"]
 

@@ -124,7 +124,10 @@ def pure(model: Function) -> Pure:
 
 
 def eager(model: Any) -> Any:
-    """The model operation by operation, even if it is compiled; of a module a copy."""
+    """The model operation by operation, even if it is compiled; of a module a copy.
+
+    What ``jax.jit`` or ``nnx.jit`` has compiled inside of it stays compiled.
+    """
     if is_module(model):
         model = flax().clone(model)  # it shares the arrays, which never change
         call = type(model).__call__
@@ -162,6 +165,7 @@ def inference(model: Any) -> Any:
 
 def trained_layers(model: Any) -> list[Any]:
     """The layers of a module that act as in training: they normalize by batches, or drop."""
+    model = getattr(model, "__self__", model)
     if not is_module(model):
         return []
     nnx = flax()

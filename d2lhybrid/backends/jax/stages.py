@@ -66,8 +66,8 @@ def _stages_of(closed: Any, executable: Any) -> tuple[Stage, ...]:
     names = {node.name for node in recorder.nodes if node.operation}
     layout = {node.name for node in recorder.nodes if node.operation in LAYOUT}
 
-    def ops_of(lowered: Any) -> dict[str, tuple[str, ...]]:
-        text = lowered.as_text(dialect="hlo", debug_info=True)
+    def ops_of(given_to_xla: Any) -> dict[str, tuple[str, ...]]:
+        text = given_to_xla.as_text(dialect="hlo", debug_info=True)
         return dict.fromkeys(names, ()) | lowered_ops(text, names, layout)
 
     by_name = ops_of(lowered)

@@ -214,7 +214,7 @@ def seconds_before(run: Function) -> float | None:
         if len(called) != 1:
             return None
         program = called[0][1]
-        smallest = partial(jax.jit(_plus_one, keep_unused=True), *program.args, **program.keywords)
+        smallest = partial(jax.jit(_add_one, keep_unused=True), *program.args, **program.keywords)
         device.wait_for(smallest())  # which compiles it
         whole, alone, entering = quickest(
             lambda: [seconds_until(one) for one in (run, program, smallest)]
@@ -223,9 +223,11 @@ def seconds_before(run: Function) -> float | None:
     return max(0.0, whole - alone) + min(entering, alone)
 
 
-def _plus_one(*args: Any, **kwargs: Any) -> Any:
-    """The first element plus 1."""
-    first, *_others = jax.tree.leaves((args, kwargs))
+def _add_one(*args: Any, **kwargs: Any) -> Any:
+    """The first number in the arrays plus 1."""
+    arrays = jax.tree.leaves((args, kwargs))
+    numbers = (a for a in arrays if a.size and jnp.issubdtype(a.dtype, jnp.number))
+    first = next(numbers, jnp.zeros(()))
     return first[(0,) * first.ndim] + 1
 
 

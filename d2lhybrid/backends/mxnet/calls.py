@@ -23,7 +23,7 @@ Place = tuple[str, int]  # a file and a line of it
 
 
 @dataclass
-class Call:
+class WatchedBlocks:
     """What happens to Gluon's blocks in a call.
 
     ``made`` are new blocks. ``compiled`` and ``cleared`` (which removes a graph) hold each block
@@ -96,9 +96,9 @@ def _users_line() -> Place:
     return last_user_frame(lines)
 
 
-def watch(run: Function) -> Call:
+def watch(run: Function) -> WatchedBlocks:
     """Call `run` once, watched."""
-    call = Call()
+    call = WatchedBlocks()
     with call.watched():
         run()
     return call

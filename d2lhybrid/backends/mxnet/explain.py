@@ -9,7 +9,7 @@ from mxnet import gluon
 
 from d2lhybrid.backends.failures import require_runs, without_logs
 from d2lhybrid.backends.mxnet import modules, private
-from d2lhybrid.backends.mxnet.calls import Call
+from d2lhybrid.backends.mxnet.calls import WatchedBlocks
 from d2lhybrid.backends.mxnet.stages import VERSION, graphs_of
 from d2lhybrid.backends.mxnet.variants import NO_BLOCK, PLAIN_BLOCK
 from d2lhybrid.core.arguments import Args, Kwargs
@@ -64,7 +64,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
 
 def _watched(
     model: Any, blocks: Sequence[Any], args: Args, kwargs: Kwargs
-) -> tuple[Call, Exception | None]:
+) -> tuple[WatchedBlocks, Exception | None]:
     """Watch a call in which each graph is made anew; the error with which Gluon ran or made none.
 
     No block has another graph after that than before it.
@@ -72,7 +72,7 @@ def _watched(
     Raises:
         CallFailedError: the call also fails without graphs.
     """
-    call, refusal = Call(), None
+    call, refusal = WatchedBlocks(), None
     hybrid = [block for block in blocks if isinstance(block, gluon.HybridBlock)]
     active = list(filter(private.is_active, hybrid))
     # A function is never a graph, so that only what is hybridized in it is compiled.

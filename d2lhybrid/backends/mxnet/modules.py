@@ -58,7 +58,7 @@ def each_once(blocks: Iterable[Any]) -> list[Any]:
 
 
 def is_compiled(function: Function) -> bool:
-    """Does a call reach a graph, or a block of which ``hybridize()`` could make none?"""
+    """Is any block in it a graph, or hybridized although it can't be one?"""
     return any(is_graph(block) or private.is_active(block) for block in blocks_in(function))
 
 

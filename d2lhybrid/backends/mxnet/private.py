@@ -100,9 +100,10 @@ def trained_weights(trainer: Any) -> list[Any]:
 
 
 def copied_trainer(trainer: Any, net: Any) -> Any:
-    """A trainer with the same settings and state, of the parameters of a copied block."""
-    optimizer = copied(trainer._optimizer, {})
-    clone = gluon.Trainer(net.collect_params(), optimizer, kvstore=None)
+    """A trainer with the same settings and state, of the same parameters in a copied block."""
+    optimizer, own = copied(trainer._optimizer, {}), net.collect_params()
+    of_trainer = [own[parameter.name] for parameter in trainer._params]
+    clone = gluon.Trainer(of_trainer, optimizer, kvstore=None)
     # Gluon would read it from the optimizer, where each step leaves it divided by the batch size.
     clone._scale = trainer._scale
     for updater in clone._updaters:

@@ -44,7 +44,7 @@ def training(
 
     def build_step(active: bool, **flags: bool) -> Function:
         with semantics(numpy_semantics):
-            block, criterion = copied((net, loss), without_graphs(net))
+            block, criterion = copied((net, loss), without_graphs(net) | without_graphs(loss))
             _restore_gradients(block)
             for part in (block, criterion):
                 if isinstance(part, gluon.Block):  # a loss may be a function, too
@@ -66,7 +66,8 @@ def training(
         if isinstance(net, gluon.HybridBlock):
             run = DeferredBuild(partial(build_step, True, **flags))
         options = written(flags)
-        code = f"net.hybridize({options})\nloss.hybridize({options})\n{_STEP}"
+        of_loss = f"loss.hybridize({options})\n" if isinstance(loss, gluon.Block) else ""
+        code = f"net.hybridize({options})\n{of_loss}{_STEP}"
         by_name[name] = Variant(run, code)
     return by_name
 

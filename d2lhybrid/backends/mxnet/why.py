@@ -13,7 +13,7 @@ from mxnet.gluon import HybridBlock
 from d2lhybrid.backends.defaults import why as defaults
 from d2lhybrid.backends.hooks import hooked
 from d2lhybrid.backends.mxnet import modules, private
-from d2lhybrid.backends.mxnet.calls import Call, watch
+from d2lhybrid.backends.mxnet.calls import WatchedBlocks, watch
 from d2lhybrid.backends.mxnet.device import semantics
 from d2lhybrid.backends.mxnet.variants import PLAIN_BLOCK
 from d2lhybrid.backends.overhead import seconds_until_noted
@@ -31,7 +31,7 @@ is_compiled = modules.is_compiled
 @contextmanager
 def first_call() -> Iterator[Callable[[], Explanation | None]]:
     """As ``WhyModule.first_call`` says."""
-    call = Call()
+    call = WatchedBlocks()
     with call.watched():
         yield call.explanation
 
@@ -41,7 +41,7 @@ def watched_call(run: Function) -> WatchedCall:
     return WatchedCall(len(second.called), _why_again(first, second))
 
 
-def _why_again(first: Call, second: Call) -> Finding | None:
+def _why_again(first: WatchedBlocks, second: WatchedBlocks) -> Finding | None:
     """Why the second of two calls compiles a block, and the line that makes it do so."""
     if not second.compiled:
         return None
@@ -68,8 +68,8 @@ def why_not_compiled(function: Any) -> str:
                 "hybrid_forward in its place."
             )
             return text.format(block=name_of(block))
-    for block in modules.outermost(function, modules.is_graph):
-        return never_reached([name_of(block)])
+    if graphs := modules.outermost(function, modules.is_graph):
+        return never_reached([name_of(graphs[0])])
     return ""
 
 

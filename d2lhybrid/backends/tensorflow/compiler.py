@@ -20,7 +20,6 @@ start = defaults.start
 use_disk_cache = defaults.use_disk_cache
 
 _traces_made = 0  # since somebody first asked
-_data_traces_made = 0  # those of tf.data, which the other number leaves out
 _numbers: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # of each trace, in order
 
 
@@ -38,16 +37,10 @@ def programs_compiled() -> int | None:
 
 
 def _note_made(trace: Any) -> None:
-    global _traces_made, _data_traces_made
-    _data_traces_made += private.is_of_data(trace)
+    global _traces_made
     if private.is_trace_of_user(trace):
         _traces_made += 1
         _numbers[trace] = _traces_made
-
-
-def data_traces_made() -> int:
-    """Those of tf.data, since ``programs_compiled`` was first asked."""
-    return _data_traces_made
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ def from_host(host_array: HostArray, options: Mapping[str, Any]) -> Any:
 
 
 def _gpus() -> list[str]:
-    """The names of those that TensorFlow has set up; to ask before it has would wake them."""
+    """The names of the GPUs that TensorFlow has set up; to ask before it has would wake them."""
     return [device.name for device in tf.config.list_logical_devices("GPU")] if is_started() else []
 
 

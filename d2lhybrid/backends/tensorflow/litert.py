@@ -72,7 +72,7 @@ class _Model:
         """`args` and `kwargs` are those that it was converted for."""
         self._interpreter, self._structure = interpreter, structure
         self._args, self._kwargs = args, kwargs
-        self._constants = [*filterfalse(is_input, self._flat(args, kwargs))]
+        self._constants = [*filterfalse(is_input, _flat(args, kwargs))]
         self._inputs = [given["index"] for given in interpreter.get_input_details()]
         self._outputs = [result["index"] for result in interpreter.get_output_details()]
         if len(self._outputs) != len(tf.nest.flatten(structure)):
@@ -80,7 +80,7 @@ class _Model:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         has_same_names = kwargs.keys() == self._kwargs.keys()
-        leaves = self._flat(args, kwargs) if has_same_names else []
+        leaves = _flat(args, kwargs) if has_same_names else []
         if not has_same_names or [*filterfalse(is_input, leaves)] != self._constants:
             example = self._args, self._kwargs
             raise ArgumentError(unlike_example(example, (args, kwargs)))
@@ -90,10 +90,11 @@ class _Model:
         arrays = [self._interpreter.get_tensor(index) for index in self._outputs]
         return tf.nest.pack_sequence_as(self._structure, arrays)
 
-    def _flat(self, args: Args, kwargs: Kwargs) -> list[Any]:
-        """The leaves of the arguments, in the order of the example."""
-        leaves: list[Any] = tf.nest.flatten((args, [kwargs[name] for name in self._kwargs]))
-        return leaves
+
+def _flat(args: Args, kwargs: Kwargs) -> list[Any]:
+    """The leaves of the arguments, sorted by name as the inputs of a trace are."""
+    leaves: list[Any] = tf.nest.flatten((args, kwargs))
+    return leaves
 
 
 def is_input(leaf: Any) -> bool:

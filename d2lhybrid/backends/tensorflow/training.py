@@ -17,7 +17,7 @@ from d2lhybrid.core.i18n import gettext as _
 
 _STEP = """def step():
     with tf.GradientTape() as tape:
-        l = tf.reduce_mean(loss(y, net(x, training=True)))
+        l = tf.reduce_mean({losses})
     weights = net.trainable_variables
     optimizer.apply(tape.gradient(l, weights), weights)
     return l
@@ -66,11 +66,14 @@ def training(
         require_numbers(filter(tf.is_tensor, tf.nest.flatten((args, kwargs))))
         return build_step(tf.function(jit_compile=True))
 
+    output = "net(x, training=True)" if is_keras else "net(x)"
+    losses = f"loss(y, {output})" if target_first else f"loss({output}, y)"
+    code = _STEP.format(losses=losses)
     as_graph = partial(build_step, tf.function)
-    xla_code = _STEP + "y = tf.function(step, jit_compile=True)()"
+    xla_code = code + "y = tf.function(step, jit_compile=True)()"
     return {
-        "eager": Variant(DeferredBuild(build_step), _STEP + "y = step()"),
-        "tf.function": Variant(DeferredBuild(as_graph), _STEP + "y = tf.function(step)()"),
+        "eager": Variant(DeferredBuild(build_step), code + "y = step()"),
+        "tf.function": Variant(DeferredBuild(as_graph), code + "y = tf.function(step)()"),
         "tf.function XLA": Variant(DeferredBuild(by_xla), xla_code),
     }
 

@@ -7,11 +7,11 @@ import tensorflow as tf
 
 from d2lhybrid.backends.call_code import passed, positional, variable
 from d2lhybrid.backends.checks import require_options
-from d2lhybrid.backends.state import kept_attributes, leaving_attributes
+from d2lhybrid.backends.state import leaving_attributes
 from d2lhybrid.backends.tensorflow import litert
 from d2lhybrid.backends.tensorflow.modules import MODULES, eager, require_numbers
 from d2lhybrid.backends.variant import DeferredBuild, Variant, VariantsByName
-from d2lhybrid.core.arguments import Args, Function, Kwargs
+from d2lhybrid.core.arguments import BY_POSITION, Args, Function, Kwargs, parameters_of
 from d2lhybrid.core.i18n import noop as N_
 
 # The code of each way by hand, with the arguments, and other options of tf.function.
@@ -25,13 +25,8 @@ fast = Interpreter(model_content=converter.convert(), num_threads={threads})
 fast.allocate_tensors()
 for given, tensor in zip(fast.get_input_details(), [{tensors}]):
     fast.set_tensor(given["index"], tensor)
-[result] = fast.get_output_details()
 fast.invoke()
-y = fast.get_tensor(result["index"])"""
-_PREDICT_NOTE = N_(
-    "each call sets up a pipeline of data for many batches; for one batch, use net(x) or "
-    "net.predict_on_batch(x)"
-)
+y, *others = [fast.get_tensor(result["index"]) for result in fast.get_output_details()]"""
 
 
 def variants(
@@ -73,16 +68,22 @@ def variants(
         run = missing or litert.build(concrete, args, kwargs)
         code = _LITERT.format(threads=litert.threads(), **written)
         by_name["litert"] = Variant(run, code, role="runtime")
-    if include_expert:
-        by_name |= _predict(net, args, kwargs)
     return by_name
 
 
 def _written(net: Any, args: Args, kwargs: Kwargs) -> dict[str, str]:
-    """The arguments of a call as code; in `specs` as a trace takes them."""
+    """The arguments of a call as code; in `specs` as a trace takes them.
+
+    The `tensors` are in the order of its inputs: as the model takes them by position, and then
+    sorted by name.
+    """
     names = positional(net, args, kwargs)
-    by_name = {name: variable(name) for name in kwargs}
-    values = dict(zip([*names, *by_name.values()], [*args, *kwargs.values()], strict=True))
+    by_position = [p.name for p in parameters_of(net) if p.kind in BY_POSITION]
+    in_trace = [name for name in by_position if name in kwargs]
+    in_trace += sorted(kwargs.keys() - in_trace)
+    by_name = {name: variable(name) for name in in_trace}
+    given_by_name = [kwargs[name] for name in in_trace]
+    values = dict(zip([*names, *by_name.values()], [*args, *given_by_name], strict=True))
     tensors = [name for name, value in values.items() if litert.is_input(value)]
     specs = {name: f"tf.TensorSpec({name}.shape, {name}.dtype)" for name in tensors}
     given = [specs.get(name, name) for name in names]
@@ -92,23 +93,3 @@ def _written(net: Any, args: Args, kwargs: Kwargs) -> dict[str, str]:
         "tensors": ", ".join(tensors),
         "specs": ", ".join(given),
     }
-
-
-def _predict(net: Any, args: Args, kwargs: Kwargs) -> VariantsByName:
-    """Keras's own loop over batches, for which it compiles the model.
-
-    A call takes tens of milliseconds whatever the model, so this would take most of the time of a
-    comparison to say what the note says.
-    """
-    if not isinstance(net, tf.keras.Model) or len(args) != 1 or kwargs:
-        return {}
-
-    def build() -> Function:
-        twin = object.__new__(type(net))  # has the model's layers, and attributes of its own
-        vars(twin).update(vars(net))
-        with kept_attributes(net):
-            twin.make_predict_function()
-        return partial(twin.predict, verbose=0)
-
-    run = DeferredBuild(build, compiler_note=_PREDICT_NOTE)
-    return {"predict": Variant(run, "y = net.predict(x, verbose=0)")}

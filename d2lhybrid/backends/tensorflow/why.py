@@ -20,7 +20,7 @@ import tensorflow as tf
 from d2lhybrid.backends.defaults import why as defaults
 from d2lhybrid.backends.failures import without_logs
 from d2lhybrid.backends.overhead import quickest
-from d2lhybrid.backends.tensorflow import compiler, explain, private
+from d2lhybrid.backends.tensorflow import explain, modules, private
 from d2lhybrid.backends.tensorflow.compiler import CalledTrace, traces_called
 from d2lhybrid.backends.tensorflow.modules import compiled_in
 from d2lhybrid.backends.tensorflow.stages import CONTROL_FLOW, VERSION, RecordedTrace, graphs_of
@@ -31,16 +31,13 @@ from d2lhybrid.graphs.facts import WatchedCall
 from d2lhybrid.graphs.fates import DROPPED, FOLDED, FREE
 
 hint = defaults.hint
+is_compiled = modules.is_compiled
 # To read what XLA makes of a trace takes one more compilation, which nothing interrupts.
 _LONGEST_XLA_SECONDS = 0.3  # of a first call, tracing included
 _LONGEST_TYPE = 80  # letters of an argument's type or value
 # What a graph needs and eager code doesn't start as an operation, or not always.
 _ONLY_IN_GRAPHS = CONTROL_FLOW | {"Identity", "IdentityN", "NoOp", "ReadVariableOp"}
 _ONLY_IN_GRAPHS |= {"Shape", "ShapeN", "Size", "BroadcastGradientArgs"}
-
-
-def is_compiled(function: Function) -> bool:
-    return bool(compiled_in(function))
 
 
 # What a first call compiles
@@ -60,15 +57,13 @@ def first_call() -> Iterator[Callable[[], Explanation | None]]:
             with suppress(AttributeError, ImportError):
                 rewritten = stack.enter_context(private.graph_collection())
         called = stack.enter_context(traces_called())
-        start, data_before = perf_counter(), compiler.data_traces_made()
+        start = perf_counter()
         yield lambda: found[0] if found else None
         seconds = perf_counter() - start
     if not any(call.is_new for call in called):
         return
     by_trace = {call.trace: call for call in called}
     into_python = [*chain.from_iterable(map(explain.calls_into_python, by_trace))]
-    if compiler.data_traces_made() > data_before:  # as Keras's ``predict`` makes, in Python
-        into_python.append(Finding("tf.data"))
     is_too_long = seconds > _LONGEST_XLA_SECONDS and any(map(private.is_by_xla, by_trace))
     recorded = [_recorded(call, rewritten, is_too_long) for call in by_trace.values()]
     found.append(
@@ -197,16 +192,26 @@ def seconds_before(run: Function) -> float | None:
             return None
         _when, trace, tensors = called[0]
         until, inside = quickest(lambda: seconds_of(run))
-        compiled = tf.function(_add_one_to_first, jit_compile=private.is_by_xla(trace) or None)
+        compiled = tf.function(_add_one, jit_compile=private.is_by_xla(trace) or None)
         smallest = partial(compiled, *tensors)
         smallest()  # which compiles it
         _until, entering = quickest(lambda: seconds_of(smallest))
         return until + min(inside, entering)
 
 
-def _add_one_to_first(*tensors: Any) -> Any:
-    first = next(filter(tf.is_tensor, tf.nest.flatten(tensors)), tf.constant(0.0))
+def _add_one(*tensors: Any) -> Any:
+    """The first number in the tensors plus 1."""
+    numbers = filter(_has_numbers, tf.nest.flatten(tensors))
+    first = next(numbers, tf.constant(0.0))
     return first[(0,) * first.shape.rank] + 1
+
+
+def _has_numbers(tensor: Any) -> bool:
+    if not tf.is_tensor(tensor):
+        return False
+    dtype = tensor.dtype
+    is_numeric = dtype.is_integer or dtype.is_floating or dtype.is_complex
+    return is_numeric and bool(tensor.shape.num_elements())
 
 
 def eager_operation() -> Callable[[], Any]:

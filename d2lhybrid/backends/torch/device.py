@@ -110,7 +110,7 @@ def _tracing_text() -> str:
 
 @cache
 def _accelerators() -> list[torch.device]:
-    """Those in this machine: of CUDA, MPS, XPU, ..."""
+    """The accelerators in this machine: of CUDA, MPS, XPU, ..."""
     found = torch.accelerator.current_accelerator(check_available=True)
     count = torch.accelerator.device_count() if found else 0
     return [torch.device(found.type, index) for index in range(count)]

@@ -23,6 +23,8 @@ from d2lhybrid.backends.torch.nodes import (
     short_name,
 )
 from d2lhybrid.backends.torch.private import counted
+from d2lhybrid.core.errors import CannotBuildError
+from d2lhybrid.core.i18n import gettext as _
 
 CHANNELS_LAST = "channels-last"
 
@@ -81,6 +83,7 @@ def plan(recorded: Any, inputs: Any) -> Plan:
     """What Inductor would run for a graph that TorchDynamo recorded. Nothing is compiled.
 
     Raises:
+        CannotBuildError: there is nothing to run.
         Exception: whatever Inductor says of a graph that it cannot plan.
     """
     import torch._inductor.compile_fx
@@ -127,6 +130,8 @@ def plan(recorded: Any, inputs: Any) -> Plan:
     except Exception:
         if not plans:
             raise
+    if not plans:
+        raise CannotBuildError(_("the graph computes nothing"))
     return plans[0]
 
 

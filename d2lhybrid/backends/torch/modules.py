@@ -85,6 +85,16 @@ def _drops(module: torch.nn.Module) -> bool:
     return bool(drops_inside and module.dropout > 0)
 
 
+def left_by_forward(net: torch.nn.Module) -> dict[int, Any]:
+    """What a deep copy of the module has to share, by id: what a forward pass has left in it.
+
+    The weight of ``weight_norm`` or a last activation has a gradient, so it can't be copied.
+    """
+    attributes = (value for module in net.modules() for value in vars(module).values())
+    left = (a for a in attributes if isinstance(a, torch.Tensor) and not a.is_leaf)
+    return {id(tensor): tensor for tensor in left}
+
+
 def clone_sharing_parameters(net: Any) -> Any:
     """A copy that shares its parameters with the module, but not in training mode.
 
@@ -93,11 +103,9 @@ def clone_sharing_parameters(net: Any) -> Any:
     """
     if not isinstance(net, torch.nn.Module):
         return net
-    tensors = [] if net.training else [*net.parameters()]
-    # What a forward left behind (the weight of weight_norm, a last activation) cannot be copied.
-    attributes = (value for module in net.modules() for value in vars(module).values())
-    tensors += [a for a in attributes if isinstance(a, torch.Tensor) and not a.is_leaf]
-    clone: torch.nn.Module = copied(net, {id(tensor): tensor for tensor in tensors})
+    tensors = [] if net.training else net.parameters()
+    shared = {id(tensor): tensor for tensor in tensors}
+    clone: torch.nn.Module = copied(net, shared | left_by_forward(net))
     for path, submodule in reversed([*clone.named_modules(remove_duplicate=False)]):
         if original(submodule) is not submodule:
             clone.set_submodule(path, original(submodule))

@@ -22,7 +22,7 @@ from d2lhybrid.backends.torch.nodes import (
     short_name,
 )
 from d2lhybrid.core.arguments import Function
-from d2lhybrid.core.errors import brief
+from d2lhybrid.core.errors import CannotBuildError, brief
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.graphs.fates import FUSED, KEPT, REWRITTEN, decide_fates
 from d2lhybrid.graphs.graph import Graph
@@ -92,8 +92,9 @@ def graph_of(name: str, recorded: Any, inputs: Any) -> Graph:
         stages = (first, aten, _inductor_stage(aten, plan))
     except Exception as error:  # what Inductor does not take, or a private name that is gone
         text = _("This report lacks what Inductor makes of the graph: {reason}.")
+        reason = str(error) if isinstance(error, CannotBuildError) else brief(error)
         first = _stage(title, recorded.graph, lambda _node: {})
-        return Graph(VERSION, name, (first,), (text.format(reason=brief(error)),))
+        return Graph(VERSION, name, (first,), (text.format(reason=reason),))
     kinds = {part.kind for step in stages[-1].operations for part in step.parts}
     contractions = frozenset(filter(_CONTRACTION.search, kinds))
     decided = decide_fates(stages, _LAYOUT_OPS)

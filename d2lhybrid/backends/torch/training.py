@@ -8,7 +8,7 @@ from d2lhybrid.backends.checks import require_own, require_trainable
 from d2lhybrid.backends.state import copied
 from d2lhybrid.backends.torch import private
 from d2lhybrid.backends.torch.compiler import INDUCTOR, compiled, no_inductor
-from d2lhybrid.backends.torch.modules import dropping_layers
+from d2lhybrid.backends.torch.modules import dropping_layers, left_by_forward
 from d2lhybrid.backends.variant import DeferredBuild, TrainingStep, Variant, VariantsByName
 from d2lhybrid.core.arguments import Args, Function, Kwargs
 
@@ -38,7 +38,7 @@ def training(
 
     def make(compile_model: bool = False, compile_step: bool = False) -> Function:
         # Together, because the optimizer holds the parameters of the model.
-        net_copy, optimizer_copy = copied((net, optimizer), {})
+        net_copy, optimizer_copy = copied((net, optimizer), left_by_forward(net))
         model = compiled(net_copy) if compile_model else net_copy
 
         def step() -> Any:

@@ -87,8 +87,7 @@ torch.onnx.export(net, {example}, dynamo=True).save("model.onnx")
 session = onnxruntime.InferenceSession("model.onnx")
 names = [given.name for given in session.get_inputs()]
 arrays = [tensor.numpy() for tensor in [{", ".join(tensors)}]]
-[y] = session.run(None, dict(zip(names, arrays)))
-y = torch.from_numpy(y)"""
+y, *others = map(torch.from_numpy, session.run(None, dict(zip(names, arrays))))"""
 
 
 def _why_not_ahead(net: Any) -> str:
