@@ -10,12 +10,13 @@ if __name__ == "__main__" and not sys.flags.safe_path:
 
 from argparse import SUPPRESS, ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Sequence
+from inspect import signature
 from typing import Any
 
 from d2lhybrid.artifacts.verify import verify
 from d2lhybrid.backends import known
 from d2lhybrid.core.errors import D2LHybridError
-from d2lhybrid.core.i18n import LANGUAGES, gettext as _, noop as N_, set_language
+from d2lhybrid.core.i18n import LANGUAGES, general, gettext as _, noop as N_, set_language
 from d2lhybrid.core.output import onto_stderr
 from d2lhybrid.core.wording import EXAMPLE_CODE, in_shell
 from d2lhybrid.verbs.callables import EXAMPLE, SourceFile
@@ -38,6 +39,7 @@ model.py:
 python -m d2lhybrid compare model.py:example
 python -m d2lhybrid compare model.py:example --processes 6 --threads 1
 python -m d2lhybrid compare functions.py slow fast"""
+TIME_LIMIT = signature(compare).parameters["time_limit"].default  # seconds
 INTERRUPTED = 130  # the exit status that a shell gives
 STATUS_OF_ANSWER = {"proved": 0, "failed": 1, "not run": 3}  # of ``verify``
 
@@ -155,8 +157,8 @@ def _add_compare(comparing: ArgumentParser) -> None:
     add("file", metavar="FILE.py", help=which.format(example=EXAMPLE))
     what = _("functions to call without arguments; the first is the baseline")
     add("functions", metavar="FUNCTION", nargs="*", default=(), help=what)
-    seconds = _("seconds to measure, 20 by default; first calls take extra time")
-    add("--time-limit", type=float, metavar="S", help=seconds)
+    seconds = _("seconds to measure, {seconds} by default; first calls take extra time")
+    add("--time-limit", type=float, metavar="S", help=seconds.format(seconds=general(TIME_LIMIT)))
     most = _("leave out what takes longer to build and call for the first time")
     add("--build-timeout", type=float, metavar="S", help=most)
     fresh = _("measure in this many fresh processes; six or more give an interval across processes")

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import msgspec
 
+from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.usage import written_as
+from d2lhybrid.core.wording import option
 from d2lhybrid.measuring.measurements import Measurements
 from d2lhybrid.measuring.result import Result
 from d2lhybrid.measuring.row import Rows
@@ -47,24 +49,12 @@ class MeasuresOn(Protocol):
 class Comparison(Result, Measurements):
     """Several callables, measured in the same rounds; a mapping from label to Measurement.
 
-    Sample i of every measurement is from round i, and so is sample i of `baseline_repeat`, the
-    baseline's second turn in that round, which gives the noise floor. `unavailable` says why a
-    variant was left out. `references` are programs to compare with, not to choose from,
-    `deprecated` the variants that their makers have deprecated, and `other_runtimes` those that run
-    in a package other than the framework. `stopped` is 'clear', 'limit', 'most' (rounds) or
-    'interrupted'; `limit_needed` is the limit that six rounds would have needed, or None if there
-    are six.
+    Its fields are those of ``Measurements``, and an `experiment`, which can take more rounds for an
+    undecided claim and keeps the callables and their arguments for that. It isn't part of the data:
+    equality, JSON, copies and pickles leave it out.
 
-    `processes` are the comparisons of the fresh processes, if any were asked for. Then sample i of
-    every measurement is the median of process i, one-time costs are those of the first, and a
-    ratio has one value per process: the median over its rounds.
-
-    `facts` holds, by label, what was observed of the compiled variants. `warnings` are sentences
-    about calls that answer another question, such as those of a model in training mode, and
-    `circumstance` is one on how it was measured, if that isn't as usual.
-
-    `experiment` can take more rounds for an undecided claim, and keeps the callables and their
-    arguments for that. It isn't part of the data: equality, JSON, copies and pickles leave it out.
+    `processes` are the comparisons of the fresh processes, if any were asked for. Then one-time
+    costs are those of the first, and a ratio has one value per process: the median over its rounds.
 
     >>> from d2lhybrid import compare
     >>> functions = {"sum": sum, "max": max}
@@ -186,9 +176,16 @@ class Comparison(Result, Measurements):
 
         Raises:
             UnknownLabelError: there is no such variant.
+            ArgumentError: nothing was observed, and the variants are no longer there to ask.
         """
         if label is not None:
             self[label]  # raises if there is none
+        if self.experiment is None and not self.facts:
+            text = _(
+                "Nothing was observed of these variants: none is compiled, or nobody asked while "
+                "they could be called. Compare them with {why}."
+            )
+            raise ArgumentError(text.format(why=option("why", True)))
         from d2lhybrid.why.rules import reason, reasons
 
         rows = self.asked().rows

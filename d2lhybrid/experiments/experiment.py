@@ -29,14 +29,16 @@ from d2lhybrid.measuring.provenance import environment
 from d2lhybrid.measuring.rounds import OnTurn, Rounds
 from d2lhybrid.measuring.row import Rows
 from d2lhybrid.measuring.sampler import Sampler
-from d2lhybrid.measuring.warnings import warnings
+from d2lhybrid.measuring.training_mode import warnings
 from d2lhybrid.timing import TimerFunction
 
 if TYPE_CHECKING:  # it loads when a question is asked
     from d2lhybrid.graphs.facts import Facts
 
-WIDTH = 1.1  # a ratio's interval is clear enough to stop when its ends are closer than this
-NARROW = 1.02  # the ends of an interval that is within 1% of its middle
+# An interval whose ends are closer than this factor is narrow enough to stop.
+CLEAR_RATIO_OF_ENDS = 1.1
+# The ends of an interval that is within 1% of its middle are closer than this factor.
+PRECISE_RATIO_OF_ENDS = 1.02
 MOST_SAMPLES = 100_000  # of a callable that is alone
 # How long an undecided claim is measured on, by the time limit of the comparison:
 CLAIM_LIMITS = 3.0  # for so many limits
@@ -105,7 +107,7 @@ class Experiment:
         Returns the comparison of all rounds so far. An interrupt ends it with those.
         """
         longest = claim_seconds(self.time_limit)
-        earliest = stats.FEW.start  # a single question may be clear soon
+        earliest = stats.ROUNDS_WITH_WIDER_INTERVALS.start  # a single question may be clear soon
         message = N_("the claim is undecided: measuring for up to {seconds} s more")
 
         def is_over() -> bool:
@@ -259,11 +261,12 @@ def claim_seconds(limit: float) -> float:
 def is_clear(comparison: Comparison) -> bool:
     """Has each variant a verdict, and an interval that is narrow enough to read?
 
-    The interval of the baseline, against its own second turn, has to be as narrow.
+    The intervals of the references, and of the baseline against its own second turn, have to be as
+    narrow.
     """
-    return _are_ratios_within(WIDTH, comparison) and not any(
+    return _are_ratios_within(CLEAR_RATIO_OF_ENDS, comparison) and not any(
         comparison.verdict(label, metric) == "undecided"
-        for label in comparison
+        for label in comparison.others
         for metric in ("latency", "throughput")
     )
 
@@ -271,13 +274,13 @@ def is_clear(comparison: Comparison) -> bool:
 def is_precise(comparison: Comparison) -> bool:
     """Is every ratio known to within 1%?"""
     is_busy = any(map(comparison.is_busy, comparison))
-    return not is_busy and _are_ratios_within(NARROW, comparison)
+    return not is_busy and _are_ratios_within(PRECISE_RATIO_OF_ENDS, comparison)
 
 
 def is_narrow(measured: Measurement) -> bool:
     """Is the median known to within 1% by latency and throughput?"""
     intervals = [measured.interval(metric) for metric in ("latency", "throughput")]
-    return all(0 < high < NARROW * low for low, high in intervals)
+    return all(0 < high < PRECISE_RATIO_OF_ENDS * low for low, high in intervals)
 
 
 def _are_ratios_within(width: float, comparison: Comparison) -> bool:

@@ -46,14 +46,12 @@ def _measurement(measurements: Sequence[Measurement]) -> Measurement:
 
     What is paid once is that of the first process, because its caches serve the others.
     """
-    faults = [m.page_faults for m in measurements if m.page_faults is not None]
     laters = [n for m in measurements if (n := m.later_compilations) is not None]
     return replace(
         measurements[0],
         processes=len(measurements),
         times=_samples([m.times for m in measurements]),
         note="; ".join(dict.fromkeys(m.note for m in measurements if m.note)) or None,
-        page_faults=statistics.median(faults) if faults else None,
         later_compilations=sum(laters) if laters else None,
         later_calls=sum(m.later_calls for m in measurements),
     )

@@ -9,7 +9,6 @@ from d2lhybrid.core.progress import ipython
 from d2lhybrid.measuring.claim import Claim
 from d2lhybrid.measuring.measurements import Measurements
 from d2lhybrid.measuring.provenance import stamp
-from d2lhybrid.measuring.stats import FEWEST
 from d2lhybrid.showing.claim_sentences import contradicted, expected, held, needed_more, undecided
 
 # Of what a claim shows. It depends on the machine, so tests leave it out: that the claim is
@@ -41,8 +40,7 @@ def judge(comparison: C, claim: Claim, measure_on: MeasureOn[C] | None) -> tuple
     """
 
     def is_over(so_far: C) -> bool:
-        has_enough = (len(so_far.processes) or so_far.rounds) >= FEWEST
-        is_busy = has_enough and so_far.is_busy(claim.label, claim.against)
+        is_busy = so_far.has_interval and so_far.is_busy(claim.label, claim.against)
         return is_busy or claim.judged(so_far) != "undecided"
 
     before = comparison

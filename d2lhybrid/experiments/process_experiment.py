@@ -34,7 +34,7 @@ from d2lhybrid.experiments.join import join
 from d2lhybrid.graphs.facts import Facts
 from d2lhybrid.measuring.rounds import OnTurn
 from d2lhybrid.measuring.row import Rows
-from d2lhybrid.measuring.stats import FEWEST
+from d2lhybrid.measuring.stats import FEWEST_SAMPLES_FOR_AN_INTERVAL
 
 CLAIM_FACTOR = 3  # times the processes of the comparison, which there are at most for a claim
 # A process has to end within these seconds from its start, whatever it is at:
@@ -82,7 +82,8 @@ class ProcessExperiment:
         """
         comparison = self._measure(self.count)
         more = self.count + math.ceil(self.count / 2)  # of which six may be quiet
-        can_help = more > FEWEST  # six of them, beside the disturbed ones, decide it
+        # Six of them, beside the disturbed ones, decide it.
+        can_help = more > FEWEST_SAMPLES_FOR_AN_INTERVAL
         is_whole = len(self.comparisons) == self.count  # neither interrupted nor failed
         if can_help and comparison.busy and is_whole:
             comparison = self._measure(more, lambda: not self.comparison().busy)
@@ -90,7 +91,7 @@ class ProcessExperiment:
 
     def measure_on(self, decided: Callable[[Comparison], bool], /) -> Comparison:
         """Add processes until `decided` is true of the comparison, or until there are many."""
-        most = max(FEWEST, CLAIM_FACTOR * self.count)
+        most = max(FEWEST_SAMPLES_FOR_AN_INTERVAL, CLAIM_FACTOR * self.count)
         message = N_("the claim is undecided: measuring in up to {processes} processes")
         with (
             running(),

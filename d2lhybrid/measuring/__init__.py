@@ -11,5 +11,6 @@
    say how these are decided, and ``result`` writes and reads JSON.
 5. ``row`` is what ``showing`` makes of it: a row for each variant.
 
-``provenance`` says where and when, and ``warnings`` what a comparison doesn't measure.
+``provenance`` says where and when, and ``training_mode`` warns of models whose inference isn't
+measured.
 """

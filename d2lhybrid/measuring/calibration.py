@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Sequence
 
 from d2lhybrid.measuring import stats
-from d2lhybrid.measuring.measurement import AGREE
+from d2lhybrid.measuring.measurement import NEGLIGIBLE_SHARE_OF_A_TIME
 from d2lhybrid.measuring.sampler import Sampler
 
 # A warm-up time is that of a batch, which takes at least so many seconds.
@@ -34,12 +34,13 @@ def warm_up(sampler: Sampler, limit: float, limit_with_few_times: float) -> None
     while True:
         seconds = sampler.time_batch(batch)["throughput"]
         sampler.warmup_calls += batch
+        if seconds < BATCH_SECONDS and batch < MOST_CALLS:
+            batch *= 2  # a timer of long steps says 0 of what is too short
+            continue
         times.append(seconds / batch)
-        is_short = seconds < BATCH_SECONDS and batch < MOST_CALLS
         enough = limit if len(times) >= stats.SETTLING else limit_with_few_times
-        if not is_short and (stats.settled(times) or sampler.timer() - begin > enough):
+        if stats.settled(times) or sampler.timer() - begin > enough:
             break
-        batch *= 2 if is_short else 1
     sampler.seconds = dict.fromkeys(sampler.seconds, max(min(times), stats.SHORTEST))
 
 
@@ -60,9 +61,9 @@ def detect_async(sampler: Sampler) -> None:
     quickest = min(of_call + of_wait for of_call, of_wait, _for_nothing in times)
     sampler.seconds["latency"] = max(quickest, stats.SHORTEST)
     if sampler.seconds["throughput"] > LONG_SECONDS:
-        waiting.is_async = min(call, wait) > AGREE * (call + wait)
+        waiting.is_async = min(call, wait) > NEGLIGIBLE_SHARE_OF_A_TIME * (call + wait)
     else:
-        waits = wait - wait_for_nothing > AGREE * (call + wait)
+        waits = wait - wait_for_nothing > NEGLIGIBLE_SHARE_OF_A_TIME * (call + wait)
         waiting.is_async = bool(waiting.may_return_early) or waits
     if not waiting.is_on_host or waiting.has_side_effects:
         return
@@ -104,7 +105,7 @@ def _leaves_work(sampler: Sampler, wait_for_nothing: float) -> bool:
     for, so the calls take so long that ten such waits are less than what counts as work.
     """
     calls, spent = 1, 0.0
-    while spent < 10 * wait_for_nothing / AGREE and calls < MOST_CALLS:
+    while spent < 10 * wait_for_nothing / NEGLIGIBLE_SHARE_OF_A_TIME and calls < MOST_CALLS:
         calls *= 2
         start = sampler.timer()
         output = sampler.call(calls)
@@ -116,7 +117,7 @@ def _leaves_work(sampler: Sampler, wait_for_nothing: float) -> bool:
         returned = sampler.timer()
         sampler.waiting.until_done(output)
         done = sampler.timer()
-        if done - returned - wait_for_nothing <= AGREE * (done - start):
+        if done - returned - wait_for_nothing <= NEGLIGIBLE_SHARE_OF_A_TIME * (done - start):
             return False
     return True
 

@@ -27,13 +27,20 @@ from d2lhybrid.measuring.provenance import environment
 from d2lhybrid.measuring.sampler import Sampler, Turn
 from d2lhybrid.timing import TimerFunction
 
-WAITED = 0.05  # of a turn, summed over the threads, is too much
-OTHERS = 0.25  # of one processor, used by other programs, is enough to make threads wait
-RECENT = 5.0  # seconds after which what was before says nothing of now
-ROOM = 0.25  # of the processors, if they were idle, left room for threads that waited
-WINDOW = 0.5  # seconds over which that is asked
-WATCHED = 0.3  # seconds over which it is asked how many cores other programs hold
-QUICK = 1.0  # a lower time limit asks for a quick try, which is no time to start a process in
+# Threads that waited for more than this part of a turn, summed over them, waited too much.
+WAITED_SHARE_OF_A_TURN = 0.05
+# Other programs that use this part of one processor are enough to make threads wait.
+OTHERS_SHARE_OF_A_PROCESSOR = 0.25
+# If this part of all processors was idle, there was room for the threads that waited.
+IDLE_SHARE_OF_PROCESSORS = 0.25
+# What other programs used is asked over so many seconds, so that the system's steps are short.
+JUDGED_SECONDS = 0.5
+# After so many seconds, what was before says nothing of now.
+RECENT_SECONDS = 5.0
+# How many cores other programs hold is asked over so many seconds.
+WATCHED_SECONDS = 0.3
+# A lower time limit asks for a quick try, which is no time to start a process in.
+QUICK_TRY_SECONDS = 1.0
 THREADS = Path("/proc/self/task")
 PROCESSORS = Path("/proc/stat")
 IS_COUNTED = Path("/proc/self/schedstat").exists()
@@ -79,7 +86,7 @@ class Counts:
     def held_up(self, before: Waited, after: Waited, seconds: float) -> bool:
         """Did threads wait too much in a turn of so many seconds?"""
         waited = sum(after[thread] - before[thread] for thread in after if thread in before)
-        return waited * 1e-9 > WAITED * seconds
+        return waited * 1e-9 > WAITED_SHARE_OF_A_TURN * seconds
 
     def usage(self) -> Usage:
         """What the processors that this process may use have done so far.
@@ -100,8 +107,8 @@ class Counts:
 
     def is_crowded(self, usage: Usage, seconds: float) -> bool:
         """Did other programs use so much in so many seconds that a thread had to wait for them?"""
-        had_room = usage.idle > ROOM * len(self._processors) * seconds
-        return usage.others > OTHERS * seconds and not had_room
+        had_room = usage.idle > IDLE_SHARE_OF_PROCESSORS * len(self._processors) * seconds
+        return usage.others > OTHERS_SHARE_OF_A_PROCESSOR * seconds and not had_room
 
     def close(self) -> None:
         """Keep no file open."""
@@ -133,9 +140,9 @@ def cores_held(timer: TimerFunction, time_limit: float) -> int:
     used = [framework.device for framework in loaded() if is_used(framework)]
     threads = max((device.thread_count() or env.cores for device in used), default=1)
     is_other_timer = timer is not perf_counter
-    if threads == 1 or env.accelerators or is_other_timer or time_limit < QUICK:
+    if threads == 1 or env.accelerators or is_other_timer or time_limit < QUICK_TRY_SECONDS:
         return 0
-    held = min(env.cores, round(cores_others_use(WATCHED)))
+    held = min(env.cores, round(cores_others_use(WATCHED_SECONDS)))
     return held if threads > env.cores - held else 0
 
 
@@ -155,7 +162,7 @@ class Disturbance:
     def watching(self) -> Iterator[None]:
         """While rounds are taken: at the end every turn is judged, and no file is left open."""
         now = self._moment()
-        is_recent = now[0] - self._latest[0] < RECENT
+        is_recent = now[0] - self._latest[0] < RECENT_SECONDS
         self._before, self._latest = (self._latest if is_recent else now), now
         try:
             yield
@@ -174,7 +181,7 @@ class Disturbance:
         end = perf_counter()
         if self._counts.held_up(waited, self._counts.waited(), end - begin):
             self._held_up.append(turn)
-        if end - self._latest[0] >= WINDOW:
+        if end - self._latest[0] >= JUDGED_SECONDS:
             self.judge()
 
     def judge(self) -> None:
@@ -183,7 +190,7 @@ class Disturbance:
         Over half a second or more: what has just begun is judged with what was before.
         """
         now = self._moment()
-        is_long = now[0] - self._latest[0] >= WINDOW
+        is_long = now[0] - self._latest[0] >= JUDGED_SECONDS
         since = self._latest if is_long else self._before
         usage = Usage(now[1].others - since[1].others, now[1].idle - since[1].idle)
         if self._counts.is_crowded(usage, now[0] - since[0]):

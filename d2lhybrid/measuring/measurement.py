@@ -23,7 +23,8 @@ METRICS = {
     "throughput": N_("throughput"),
     "device": N_("device time"),
 }
-AGREE = 0.05  # latency and throughput that are closer than this are one time
+# A latency and a throughput that differ by no more than this part of them are one time.
+NEGLIGIBLE_SHARE_OF_A_TIME = 0.05
 NOISY_FLOOR = 0.2  # above this noise floor times vary too much by themselves
 
 EachRound = Annotated[tuple[Seconds, ...], msgspec.Meta(min_length=1)]
@@ -63,7 +64,8 @@ class Samples:
     def enough_undisturbed(self, *others: "Samples") -> list[int]:
         """These rounds if they are enough for an interval, else all rounds."""
         rounds = self.undisturbed(*others)
-        return rounds if len(rounds) >= stats.FEWEST else [*range(self.count)]
+        is_enough = len(rounds) >= stats.FEWEST_SAMPLES_FOR_AN_INTERVAL
+        return rounds if is_enough else [*range(self.count)]
 
     def is_busy(self, env: Environment, *others: "Samples") -> bool:
         """Are there too few undisturbed rounds to decide anything?
@@ -72,7 +74,7 @@ class Samples:
         share what other programs leave also wait for one another, which nobody counts as waiting
         for a processor.
         """
-        needed = min(stats.FEWEST, self.count)
+        needed = min(stats.FEWEST_SAMPLES_FOR_AN_INTERVAL, self.count)
         if not env.uses_one_thread:
             needed = max(needed, (self.count + 1) // 2)
         return len(self.undisturbed(*others)) < needed
@@ -122,8 +124,6 @@ class Costs:
     compiler: str = ""
     compiler_seconds: Seconds | None = None
     disk_cache_hit: bool = False  # did the compiler find its program on the disk?
-    # Pages of new memory that a call got from the system, None if the system doesn't report them.
-    page_faults: float | None = None
     # Programs that were compiled in the first call and in the calls after it, None if the framework
     # doesn't count them; and how many those calls are.
     first_compilations: int | None = None
@@ -186,6 +186,11 @@ class Measurement(Result, Costs):
             text = _(
                 "{label}: {median} per call (median of {processes} processes, {confidence} "
                 "interval {low} to {high}); first call {cold}."
+            )
+        if self.times.count < stats.FEWEST_SAMPLES_FOR_AN_INTERVAL:
+            text = _(
+                "{label}: {median} per call, with too few samples for an interval; first call "
+                "{cold}."
             )
         message = text.format(
             processes=self.processes,

@@ -15,8 +15,8 @@ from d2lhybrid.core.table import NEVER
 from d2lhybrid.core.wording import unknown_label
 from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.measurement import (
-    AGREE,
     METRICS,
+    NEGLIGIBLE_SHARE_OF_A_TIME,
     NOISY_FLOOR,
     Measurement,
     Samples,
@@ -93,6 +93,11 @@ class Measurements(Mapping[str, Measurement]):
         return sum(process.rounds for process in self.processes) or self.baseline_repeat.count
 
     @property
+    def has_interval(self) -> bool:
+        """Are there enough rounds, or processes, for intervals?"""
+        return self.baseline_repeat.count >= stats.FEWEST_SAMPLES_FOR_AN_INTERVAL
+
+    @property
     def disturbed_rounds(self) -> int:
         """In how many rounds other programs held up at least one of the callables."""
         if self.processes:
@@ -104,7 +109,7 @@ class Measurements(Mapping[str, Measurement]):
     def metrics(self) -> tuple[str, ...]:
         """The metrics that add information: 'latency', and others that differ from it."""
         pairs = [(m.median, m.median_of("throughput")) for m in self.measurements]
-        apart = any(max(pair) > (1 + AGREE) * min(pair) for pair in pairs)
+        apart = any(max(pair) > (1 + NEGLIGIBLE_SHARE_OF_A_TIME) * min(pair) for pair in pairs)
         says = {"latency": True, "throughput": apart, "device": bool(self.baseline_repeat.device)}
         return tuple(metric for metric in METRICS if says[metric])
 
@@ -164,7 +169,7 @@ class Measurements(Mapping[str, Measurement]):
         count = len(self.log_ratios(label, None, against))
         if self.processes:
             return stats.coverage(count)
-        return stats.confidence(count)
+        return stats.confidence(count) if self.has_interval else 0.0
 
     def ratio(self, label: str, metric: str | None = None, against: str | None = None) -> Estimate:
         """Time of the baseline (or `against`) over this one's: (estimate, low, high).
@@ -192,7 +197,8 @@ class Measurements(Mapping[str, Measurement]):
         interval of all rounds, of each process if there are six or more, wider by that at each end.
         Threads that wait for each other can move it anywhere: from 0 to infinity.
         """
-        if not self.env.uses_one_thread or 0 < len(self.processes) < stats.FEWEST:
+        are_few = self.processes and not self.has_interval
+        if are_few or not self.env.uses_one_thread:
             return 0.0, math.inf
         # Where too few rounds were left, ``ratio`` rests on all of them.
         ratios = [each.ratio(label, metric, against) for each in self.processes or (self,)]
@@ -223,17 +229,16 @@ class Measurements(Mapping[str, Measurement]):
     def decide(self, label: str, metric: str | None = None, against: str | None = None) -> Verdict:
         """The same, with the ends of the ratio on which it rests, also on a busy machine."""
         interval = self.ratio(label, metric, against)
-        _estimate, low, high = interval
-        word = "same"  # as itself
-        is_busy = self.is_busy(label, against)
         is_itself = label == (self.baseline if against is None else against)
-        if is_busy:
+        if self.is_busy(label, against):
             low, high = self._ends_while_busy(label, metric, against)
-        if is_busy and not is_itself:
-            word = decide_while_busy(low, high)
-        elif not is_itself:
+            word = "same" if is_itself else decide_while_busy(low, high)
+            return Verdict(word, low, high, self.margin, is_busy=True)
+        _estimate, low, high = interval
+        word = "same"
+        if not is_itself:
             word = decide_verdict(interval, self.floor_of(metric), self.margin)
-        return Verdict(word, low, high, self.margin, is_busy)
+        return Verdict(word, low, high, self.margin, is_busy=False)
 
     def break_even(self, label: str, *, with_build: bool = False) -> float | None:
         """Calls after which this one has paid off its cold start.
@@ -256,12 +261,14 @@ class Measurements(Mapping[str, Measurement]):
             return None if verdict.word == "undecided" else NEVER
         mine, base = self[label], self[self.baseline]
         saved = base.median - mine.median
-        if verdict.is_busy:  # the least of what it saves
+        if verdict.is_busy:  # the least that it can save
             saved = base.median * (1 - 1 / verdict.low)
+        elif saved <= 0:  # the medians are of different rounds, and the ratio decided
+            saved = base.median * (1 - 1 / self.ratio(label)[0])
         extra = mine.cold_seconds - base.cold_seconds
         if with_build:
             extra += (mine.build_seconds or 0.0) - (base.build_seconds or 0.0)
-        return 1 + max(0, math.ceil(extra / saved)) if saved > 0 else None
+        return 1 + max(0, math.ceil(extra / saved))
 
     def _pair(self, label: str, against: str | None) -> tuple[Samples, Samples]:
         """The samples of this one, and those that they are set against.
@@ -275,7 +282,7 @@ class Measurements(Mapping[str, Measurement]):
 
     @property
     def _enough_processes(self) -> int:
-        return min(stats.FEWEST, len(self.processes))
+        return min(stats.FEWEST_SAMPLES_FOR_AN_INTERVAL, len(self.processes))
 
     def _quiet_processes(self, label: str, against: str | None) -> "list[Measurements]":
         """The processes in which there were enough undisturbed rounds of these two."""

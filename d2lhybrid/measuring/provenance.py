@@ -35,6 +35,11 @@ class Environment:
         """Does an operation use one thread? No also where it isn't known how many, as in NumPy."""
         return {*self.threads.values()} == {1}
 
+    @property
+    def can_use_fewer_threads(self) -> bool:
+        """Can the option `threads` lower how many threads are used? It doesn't change NumPy's."""
+        return bool(self.threads) and not self.uses_one_thread
+
 
 def environment() -> Environment:
     """This process and machine, now; wakes no device that has not been used."""
@@ -51,7 +56,7 @@ def environment() -> Environment:
         cores=core_count(),
         threads={name: count for name, count in threads.items() if count is not None},
         accelerators=tuple(dict.fromkeys(accelerators)),
-        load=load(),
+        load=load_average(),
     )
 
 
@@ -78,7 +83,7 @@ def core_count() -> int:
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
-def load() -> float | None:
+def load_average() -> float | None:
     """The load average of the last minute, with this process's own part; None if unknown."""
     return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
 

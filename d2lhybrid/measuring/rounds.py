@@ -20,15 +20,16 @@ from d2lhybrid.core.progress import show_progress
 from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.calibration import calibrate, detect_async, equalize_batches, warm_up
 from d2lhybrid.measuring.disturbance import Disturbance
-from d2lhybrid.measuring.provenance import Environment, load
+from d2lhybrid.measuring.provenance import Environment, load_average
 from d2lhybrid.measuring.sampler import Sampler
 
-EARLIEST = 20  # rounds, before it is asked whether they are clear
+# So many rounds are taken before it is asked whether they are clear.
+ROUNDS_BEFORE_FIRST_LOOK = 20
 MOST_ROUNDS = 2000
 # Warming up takes at most this share of the time limit, and calibrating as much again.
 WARM_UP_SHARE = 0.25
-# Six rounds may take so many times the limit.
-STRETCHED = 2.0
+# Six rounds, or enough that no other program disturbed, may take so many times the limit.
+MOST_LIMITS_FOR_ENOUGH_ROUNDS = 2.0
 # Warming up may take so many seconds, or the limit, as long as there are not enough times.
 WARM_UP_WITH_FEW_TIMES = 0.25
 # Callables get equally many calls if the times of neighbours differ by less than this factor.
@@ -145,9 +146,9 @@ class Rounds:
         self.is_async = bool(frameworks)
         self._count_in_each(self.samplers.values(), lambda each: calibrate(each, share))
         # A busy machine makes a quick call seem slow: there, more counts as similar.
-        crowding = max(1.0, (load() or 0.0) / self.env.cores)
+        crowding = max(1.0, (load_average() or 0.0) / self.env.cores)
         equalize_batches([*self.samplers.values()], SIMILAR_FACTOR * crowding)
-        self._fit_to_budget(time_limit / EARLIEST)
+        self._fit_to_budget(time_limit / ROUNDS_BEFORE_FIRST_LOOK)
         self.baseline_repeat = self.samplers[self.baseline].again()
 
     def _fit_to_budget(self, seconds: float) -> None:
@@ -171,7 +172,7 @@ class Rounds:
         self,
         is_clear: Callable[[], bool],
         limit: float,
-        earliest: int = EARLIEST,
+        earliest: int = ROUNDS_BEFORE_FIRST_LOOK,
         most: int = MOST_ROUNDS,
     ) -> str:
         """Take rounds until what they say is clear. An interrupt keeps those that are complete.
@@ -195,7 +196,8 @@ class Rounds:
         next_look = max(earliest, before * 3 // 2)
         try:
             with self.disturbance.watching():
-                for taken in show_progress(range(1, most + 1), N_("rounds"), self.progress):
+                rounds = iter(range(1, most + 1))  # most end earlier, so no number is named
+                for taken in show_progress(rounds, N_("rounds"), self.progress):
                     self._take()
                     if self.count >= next_look:
                         next_look = next_look * 3 // 2
@@ -219,10 +221,10 @@ class Rounds:
 
         `seconds` is what a round takes, and `before` how many there were when these began.
         """
-        longest = STRETCHED * limit
-        if self.count >= stats.FEWEST:
+        longest = MOST_LIMITS_FOR_ENOUGH_ROUNDS * limit
+        if self.count >= stats.FEWEST_SAMPLES_FOR_AN_INTERVAL:
             return spent > longest or not self.is_busy()
-        needed = seconds * (stats.FEWEST - before)
+        needed = seconds * (stats.FEWEST_SAMPLES_FOR_AN_INTERVAL - before)
         if needed > longest:
             self.limit_needed = needed
         return needed > longest

@@ -4,7 +4,7 @@
 read rows, and what belongs to all of them from the measurements that the rows are of.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING
@@ -13,7 +13,6 @@ from d2lhybrid.core.i18n import gettext as _, number
 from d2lhybrid.core.table import NEVER, calls
 from d2lhybrid.measuring.measurement import Costs
 from d2lhybrid.measuring.measurements import Measurements
-from d2lhybrid.measuring.stats import FEWEST
 
 if TYPE_CHECKING:  # it loads with the first that is observed
     from d2lhybrid.graphs.facts import Facts
@@ -34,18 +33,18 @@ class Times:
     differs_between_processes: bool = False  # by more than more rounds could narrow?
     # The end of the ratio that is nearer to 1, if the verdict was given while the machine was busy:
     # the ratio is at least that of what is faster, and at most that of what is slower.
-    while_busy: float | None = None
+    bound_while_busy: float | None = None
 
     @property
     def shown_ratio(self) -> str:
         """How many times as fast it is; "at least" so many, if the machine was busy."""
-        return in_words(self.ratio, self.while_busy)
+        return in_words(self.ratio, self.bound_while_busy)
 
     @property
     def shown_inverse(self) -> str:
         """How many times as long it takes."""
         inverse = 1 / self.ratio if self.ratio else inf
-        return in_words(inverse, 1 / self.while_busy if self.while_busy else None)
+        return in_words(inverse, 1 / self.bound_while_busy if self.bound_while_busy else None)
 
     @property
     def is_not_faster(self) -> bool:
@@ -156,11 +155,6 @@ class Rows:
         return "undecided" in verdicts
 
     @property
-    def has_interval(self) -> bool:
-        """Are there enough rounds, or processes, for intervals?"""
-        return (self.processes or self.measurements.rounds) >= FEWEST
-
-    @property
     def baseline(self) -> Row:
         """The one that ratios refer to."""
         return next(row for row in self.rows if row.role == "baseline")
@@ -185,6 +179,18 @@ class Rows:
         """Does any cold start last so long that it is worth a column, and is there a variant?"""
         felt = [row for row in self.measured if row.cold_seconds > FELT_CALLS * row.latency.seconds]
         return bool(felt and self.variants)
+
+    def says_calls_to_pay(self, row: Row) -> bool:
+        """Does a sentence say after how many calls a row pays off its cold start?
+
+        Not if no column may have them, nor if they are a lower bound.
+        """
+        return self.cold_start_is_felt and not row.lacks_compiler_start
+
+
+def fastest(rows: Sequence[Row]) -> Row:
+    """The one with the highest ratio of these, at least one."""
+    return max(rows, key=lambda row: row.latency.ratio)
 
 
 def in_words(ratio: float, nearer: float | None) -> str:

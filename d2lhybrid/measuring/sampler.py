@@ -24,7 +24,6 @@ from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.measuring import stats
 from d2lhybrid.measuring.cold_start import time_cold_start
 from d2lhybrid.measuring.compilations import Compilations
-from d2lhybrid.measuring.counters import counts_page_faults, page_faults
 from d2lhybrid.measuring.measurement import METRICS, Costs, Measurement, Samples
 from d2lhybrid.measuring.provenance import Environment
 from d2lhybrid.measuring.waiting import Waiting, not_waited_for
@@ -40,7 +39,6 @@ class Turn:
     latency: float
     throughput: float
     device: float | None = None
-    page_faults: float = 0.0  # of a call
     is_disturbed: bool = False  # did other programs hold it up?
 
 
@@ -175,7 +173,6 @@ class Sampler:
     def take_turn(self) -> Turn:
         """Take one sample of the steady state by each metric."""
         calls = self.inner_iterations["latency"]
-        faults, called = page_faults(), self.later_calls
         if calls > 1:
             self.call(1)  # what ran before may have taken the caches
         if self.waiting.is_async:
@@ -185,8 +182,7 @@ class Sampler:
             batch = self.time_batch(calls)
             per_call = {metric: seconds / calls for metric, seconds in batch.items()}
             latency = per_call["throughput"]
-        faults_per_call = (page_faults() - faults) / (self.later_calls - called)
-        turn = Turn(latency, per_call["throughput"], per_call.get("device"), faults_per_call)
+        turn = Turn(latency, per_call["throughput"], per_call.get("device"))
         self.turns.append(turn)
         return turn
 
@@ -210,10 +206,8 @@ class Sampler:
     def measurement(self, has_throughput: bool, env: Environment) -> Measurement:
         """What was measured as a record."""
         times = self.samples(has_throughput)
-        faults = [self.turns[at].page_faults for at in times.enough_undisturbed()]
         costs = replace(
             self.costs,
-            page_faults=statistics.median(faults) if counts_page_faults() else None,
             first_compilations=self.compilations.first,
             later_compilations=self.compilations.later,
             later_calls=self.later_calls,

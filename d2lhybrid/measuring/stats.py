@@ -14,9 +14,11 @@ import numpy as np
 
 CONFIDENCE = 0.95
 MARGIN = 0.02  # two callables closer than this are called the same
-FEWEST = 6  # with fewer samples no sign-test interval reaches 95%
-FEW = range(8, 20)  # so few rounds get wider intervals, or chance would decide too often
-CONFIDENCE_OF_FEW = 0.99
+# With fewer samples, one a round or one a process, no interval of the sign test reaches 95%.
+FEWEST_SAMPLES_FOR_AN_INTERVAL = 6
+# The intervals of so few rounds are wider, or chance would decide too often.
+ROUNDS_WITH_WIDER_INTERVALS = range(8, 20)
+CONFIDENCE_OF_WIDER_INTERVALS = 0.99
 SETTLING = 15  # warm-up times, three windows of five, that tell whether they fall
 NORMAL_QUANTILE = 1.96  # half the width of a 95% interval in standard errors
 SHORTEST = 1e-9  # seconds; a clock may say 0, which has no logarithm
@@ -87,7 +89,7 @@ def confidence(rounds: int) -> float:
 
     For 6 and 7 rounds, where no interval reaches 99%, it is the range of all their ratios.
     """
-    return CONFIDENCE_OF_FEW if rounds in FEW else CONFIDENCE
+    return CONFIDENCE_OF_WIDER_INTERVALS if rounds in ROUNDS_WITH_WIDER_INTERVALS else CONFIDENCE
 
 
 def log_ratios(baseline: Sequence[float], other: Sequence[float]) -> list[float]:

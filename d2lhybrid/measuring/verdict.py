@@ -33,7 +33,7 @@ class Verdict:
         return replace(self, word=word, low=1 / self.high, high=high)
 
     @property
-    def while_busy(self) -> float | None:
+    def bound_while_busy(self) -> float | None:
         """The end that is nearer to 1, if it was decided although the machine was busy.
 
         The ratio is at least that of what is faster, and at most that of what is slower.

@@ -5,8 +5,8 @@ from math import prod
 from d2lhybrid.core.i18n import gettext as _, names, ngettext, noop as N_, sentences
 from d2lhybrid.core.table import NEVER, percent, seconds
 from d2lhybrid.core.wording import option
-from d2lhybrid.measuring.row import Row, Rows
-from d2lhybrid.measuring.stats import FEWEST, Estimate
+from d2lhybrid.measuring.row import Row, Rows, fastest
+from d2lhybrid.measuring.stats import FEWEST_SAMPLES_FOR_AN_INTERVAL, Estimate
 
 # By the verdict on the fastest alternative.
 _STAY = {
@@ -88,8 +88,8 @@ def _gain(row: Row) -> Estimate:
     Of what was decided while the machine was busy no more than "at least" so much is known.
     """
     ratios = [row.latency, *filter(None, [row.stream])]
-    if row.latency.while_busy:
-        return (row.latency.while_busy,) * 3
+    if row.latency.bound_while_busy:
+        return (row.latency.bound_while_busy,) * 3
     return (
         prod(times.ratio for times in ratios),
         prod(times.interval[0] for times in ratios),
@@ -110,8 +110,7 @@ def _use(row: Row, rows: Rows) -> str:
         )
     elif row.pays_at_once:
         text = _("Use {label}: it is {ratio} times as fast as {baseline} from the first call on.")
-    # Without the compiler's start, the calls are a lower bound; else no column may have them.
-    elif row.lacks_compiler_start or not rows.cold_start_is_felt:
+    elif not rows.says_calls_to_pay(row):
         text = _("Use {label}: it is {ratio} times as fast as {baseline}.")
     elif row.build_seconds:
         text = _(
@@ -159,7 +158,7 @@ def _measure_longer(undecided: list[Row], rows: Rows) -> str:
         "Stay with {baseline} for now: it is undecided whether one of {others} is faster.",
         len(undecided),
     )
-    if 0 < rows.processes < FEWEST:
+    if 0 < rows.processes < FEWEST_SAMPLES_FOR_AN_INTERVAL:
         more = _("Use at least {fewest} processes.")
     elif any(row.latency.differs_between_processes for row in undecided):
         more = _("Use more processes: times differ more between processes than within one.")
@@ -170,14 +169,13 @@ def _measure_longer(undecided: list[Row], rows: Rows) -> str:
     return sentences(text, more).format(
         baseline=rows.baseline.label,
         others=names(row.label for row in undecided),
-        fewest=FEWEST,
+        fewest=FEWEST_SAMPLES_FOR_AN_INTERVAL,
         time_limit=option("time_limit"),
     )
 
 
 def _stay(choice: list[Row], rows: Rows) -> str:
-    row = max(choice, key=lambda other: other.latency.ratio)
-    fastest = max(rows.variants, key=lambda other: other.latency.ratio)
+    row = fastest(choice)
     if row.latency.verdict == "faster":  # or it would have been used
         text = _(
             "Stay with {baseline}: {label} is faster if you wait for each call, and slower in a "
@@ -186,7 +184,7 @@ def _stay(choice: list[Row], rows: Rows) -> str:
     elif row.latency.verdict == "undecided":
         text = _("Stay with {baseline}: the fastest alternative, {label}, isn't faster.")
     else:
-        text = _((_STAY if row is fastest else _STAY_SUPPORTED)[row.latency.verdict])
+        text = _((_STAY if row is fastest(rows.variants) else _STAY_SUPPORTED)[row.latency.verdict])
     return text.format(
         baseline=rows.baseline.label,
         label=row.label,

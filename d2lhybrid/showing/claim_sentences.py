@@ -8,7 +8,7 @@ from d2lhybrid.core.table import percent
 from d2lhybrid.measuring.claim import Claim
 from d2lhybrid.measuring.measurement import METRICS
 from d2lhybrid.measuring.measurements import Measurements
-from d2lhybrid.measuring.stats import FEWEST
+from d2lhybrid.measuring.stats import FEWEST_SAMPLES_FOR_AN_INTERVAL
 
 _CLAIMED = {
     "faster": N_("Claimed: {label!r} is faster than {against!r}."),
@@ -84,21 +84,26 @@ def contradicted(claim: Claim, c: Measurements) -> str:
 
 def undecided(claim: Claim, c: Measurements) -> str:
     """Why what was measured doesn't decide it, and what would help."""
-    if c.is_busy(claim.label, claim.against) and c.env.uses_one_thread:
+    if c.is_busy(claim.label, claim.against):
         text = _(
             "Other programs held up these two in too many of {rounds} rounds to decide it. Compare "
             "when the machine is quieter."
         )
-    elif c.is_busy(claim.label, claim.against):
+        if c.env.can_use_fewer_threads:
+            text = _(
+                "Other programs held up these two in too many of {rounds} rounds to decide it. "
+                "Compare on one thread, with threads=1, or when the machine is quieter."
+            )
+    elif not c.has_interval:
         text = _(
-            "Other programs held up these two in too many of {rounds} rounds to decide it. Compare "
-            "on one thread, with threads=1, or when the machine is quieter."
+            "Fewer than {fewest} rounds give no interval, so they don't decide it. Compare with a "
+            "higher time_limit."
         )
-    elif c.processes and not math.isfinite(c.ratio(claim.label, claim.metric, claim.against)[2]):
-        text = _(
-            "Fewer than {fewest} processes give no interval, so they don't decide it. Compare in "
-            "{fewest} or more."
-        )
+        if c.processes:
+            text = _(
+                "Fewer than {fewest} processes give no interval, so they don't decide it. Compare "
+                "in {fewest} or more."
+            )
     elif c.processes:
         text = _(
             "{processes} processes don't decide it: the {confidence} interval of the ratio, {low} "
@@ -126,7 +131,7 @@ def _figures(claim: Claim, c: Measurements) -> dict[str, Any]:
         "low": low,
         "high": high,
         "processes": len(c.processes),
-        "fewest": FEWEST,
+        "fewest": FEWEST_SAMPLES_FOR_AN_INTERVAL,
         "metric": _(METRICS[claim.metric or "latency"]),
         "floor": percent(c.floor_of(claim.metric)),
         "rounds": c.rounds,

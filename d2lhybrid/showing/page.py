@@ -103,13 +103,13 @@ def _details(rows: Rows) -> Iterator[str]:
                 "Other programs disturbed {n} of these processes. A ratio rests on the others, or, "
                 "if they are fewer than {fewest}, on all."
             )
-            yield text.format(n=disturbed, fewest=stats.FEWEST)
+            yield text.format(n=disturbed, fewest=stats.FEWEST_SAMPLES_FOR_AN_INTERVAL)
     else:
         text = ngettext(
             "{n} round; noise floor {floor}.", "{n} rounds; noise floor {floor}.", c.rounds
         )
         yield text.format(n=c.rounds, floor=floor)
-    are_left_out = not any(row.latency.while_busy for row in rows.variants)
+    are_left_out = not any(row.latency.bound_while_busy for row in rows.variants)
     if c.disturbed_rounds and not c.busy and are_left_out:
         text = ngettext(
             "In {n} of these rounds, other programs held up a variant; that turn doesn't count.",

@@ -30,7 +30,8 @@ LONG_LABEL = 18  # columns, beyond which a label of a row has a second line
 _TICKS = {"x": 5, "y": 12}  # powers of ten that have room
 WARNING = "#D55E00"
 PALE = 0.35  # opacity of a bar that is undecided, and of no other
-WIDTH = 5.6  # inches: text stays legible where a phone makes the figure smaller
+# The text in a figure of this width stays legible where a phone makes it smaller.
+FIGURE_WIDTH_INCHES = 5.6
 _INKED = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color")
 _DECADES = 0.7  # fewer than this, and a logarithmic axis has ticks as a linear one
 
@@ -55,7 +56,7 @@ def drawing(height: float) -> Iterator[Any]:
     # leaving the style would undo: whether figures show by themselves. Twice the pixels: a notebook
     # draws the figure itself, and takes only the size from us.
     dpi = 2 * plt.rcParams["figure.dpi"]
-    figure = plt.figure(figsize=(WIDTH, height), dpi=dpi, layout="constrained")
+    figure = plt.figure(figsize=(FIGURE_WIDTH_INCHES, height), dpi=dpi, layout="constrained")
     # So that the page's colour shows; for one of "none", notebooks ask for a light background.
     figure.patch.set_visible(False)
     # The user's fonts first; for the characters that they lack, those that come with us.
@@ -112,10 +113,10 @@ def write_notes(ax: Any, notes: Notes) -> None:
     """A line that must be seen at the top, and the stamp at the foot, folded to the figure."""
     place = {"x": 0.01, "ha": "left"}
     if notes.below:
-        below = wrapped(notes.below, int(18 * WIDTH))
+        below = wrapped(notes.below, int(18 * FIGURE_WIDTH_INCHES))
         ax.figure.supxlabel(below, fontsize="x-small", color=GREY, **place)
     if notes.above:
-        above = wrapped(notes.above, int(13 * WIDTH))
+        above = wrapped(notes.above, int(13 * FIGURE_WIDTH_INCHES))
         ax.figure.suptitle(above, fontsize="small", color=WARNING, **place)
 
 
@@ -149,7 +150,7 @@ def legend(ax: Any) -> None:
     if not labels:  # matplotlib shows none that begins with an underscore
         return
     widest = max(map(width, labels))
-    columns = max(1, int(_LEGEND * WIDTH) // (widest + _HANDLE))
+    columns = max(1, int(_LEGEND * FIGURE_WIDTH_INCHES) // (widest + _HANDLE))
     place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.2}
     ax.legend(ncols=columns, fontsize="small", frameon=False, **place)
 

@@ -6,7 +6,7 @@ from d2lhybrid.core.i18n import count, gettext as _, names, number, sentences
 from d2lhybrid.core.table import NEVER, percent, seconds
 from d2lhybrid.core.wording import option
 from d2lhybrid.measuring import stats
-from d2lhybrid.measuring.measurement import AGREE
+from d2lhybrid.measuring.measurement import NEGLIGIBLE_SHARE_OF_A_TIME
 from d2lhybrid.measuring.row import Row, Rows
 from d2lhybrid.measuring.verdict import busy_bound
 from d2lhybrid.showing.tables import COMPILER_RUNS, ON_DISK, WHILE_BUSY
@@ -58,9 +58,8 @@ def _held_up(busy: Sequence[Rows]) -> str:
     )
     held_up = [row for rows in busy for row in rows.undecided or rows.measured if row.is_busy]
     labels = dict.fromkeys(row.name for row in held_up)  # the baseline where it is alone
-    threads = set(busy[0].measurements.env.threads.values())
     what_helps = _("Measure again when the machine is quieter.")
-    if threads and threads != {1}:
+    if busy[0].measurements.env.can_use_fewer_threads:
         what_helps = _("Measure with one thread, with {threads}, or when the machine is quieter.")
     return text.format(
         n=count(sum(rows.measurements.disturbed_rounds for rows in busy)),
@@ -87,7 +86,7 @@ def remarks(rows: Rows) -> list[str]:
 def noise(rows: Rows) -> Iterator[str]:
     """Which rows are undecided for noise; ``marks`` says where rounds were too few to tell."""
     labels = names(row.name for row in rows.undecided if not row.is_busy)
-    if labels and rows.has_interval:
+    if labels and rows.measurements.has_interval:
         text = _(
             "Undecided for noise: {labels}. The interval of the ratio contains 1, or comes within "
             "the noise floor of {floor}."
@@ -97,7 +96,7 @@ def noise(rows: Rows) -> Iterator[str]:
 
 def marks(rows: Rows) -> Iterator[str]:
     """What the marks in the table mean, a line each."""
-    if any(times.while_busy for row in rows.measured for times in row.times.values()):
+    if any(times.bound_while_busy for row in rows.measured for times in row.times.values()):
         text = _(
             "{mark}: decided while the machine was busy, which can make a ratio {bound} times too "
             "large or too small."
@@ -112,14 +111,14 @@ def marks(rows: Rows) -> Iterator[str]:
             "takes longer."
         )
         yield text.format(mark=ON_DISK)
-    if 0 < rows.processes < stats.FEWEST:
+    if 0 < rows.processes < stats.FEWEST_SAMPLES_FOR_AN_INTERVAL:
         text = _("?: not known, because fewer than {n} processes give no interval.")
-        yield text.format(n=stats.FEWEST)
-    elif rows.measurements.rounds < stats.FEWEST:
+        yield text.format(n=stats.FEWEST_SAMPLES_FOR_AN_INTERVAL)
+    elif rows.measurements.rounds < stats.FEWEST_SAMPLES_FOR_AN_INTERVAL:
         text = _("?: not known, because fewer than {n} rounds give no interval.")
         limit = rows.measurements.limit_needed
         more = _("Measure again with a {option} of at least {limit}.") if limit else ""
-        figures = {"n": stats.FEWEST, "limit": seconds(limit or 0)}
+        figures = {"n": stats.FEWEST_SAMPLES_FOR_AN_INTERVAL, "limit": seconds(limit or 0)}
         yield sentences(text, more).format(**figures, option=option("time_limit"))
     elif None in paid:
         yield _("?: not known, because the verdict is undecided.")
@@ -184,7 +183,10 @@ def slower_in_a_stream(rows: Rows) -> Iterator[str]:
         "{time}), so waiting for each is quicker here."
     )
     for row in rows.measured:
-        if row.stream and row.stream.seconds > (1 + AGREE) * row.latency.seconds:
+        if (
+            row.stream
+            and row.stream.seconds > (1 + NEGLIGIBLE_SHARE_OF_A_TIME) * row.latency.seconds
+        ):
             stream, time = seconds(row.stream.seconds), seconds(row.latency.seconds)
             yield text.format(label=row.name, stream=stream, time=time)
 

@@ -44,22 +44,23 @@ def _row(c: Measurements, m: Measurement) -> Row:
 
 
 def _times(c: Measurements, m: Measurement, metric: str) -> Times:
-    samples, (low, high) = m.times.of(metric), m.interval(metric)
-    spread = max(low, min(samples)), min(high, max(samples))
+    samples, of_time = m.times.of(metric), m.interval(metric)
+    spread = max(of_time[0], min(samples)), min(of_time[1], max(samples))
     if m.label == c.baseline:
         return Times(m.median_of(metric), spread=spread)
-    ratio, low, high = c.ratio(m.label, metric)
+    ratio, *ends = c.ratio(m.label, metric)
+    of_ratio = ends[0], ends[1]
     verdict = c.decide(m.label, metric)
-    if verdict.while_busy is not None:
-        low, high = verdict.low, verdict.high
+    if verdict.bound_while_busy is not None:
+        of_ratio = verdict.low, verdict.high
     return Times(
         m.median_of(metric),
         ratio,
-        (low, high),
+        of_ratio,
         verdict.word,
         spread,
         c.differs_between_processes(m.label, metric),
-        verdict.while_busy,
+        verdict.bound_while_busy,
     )
 
 

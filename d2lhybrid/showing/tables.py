@@ -57,7 +57,7 @@ def _verdict_cell(row: Row, times: Times | None) -> str:
         # Translators: in the place of a verdict: a row that is only shown beside the others
         return _("reference")
     verdict = VERDICTS[times.verdict]
-    mark = "" if times.while_busy is None else f" {WHILE_BUSY}"
+    mark = "" if times.bound_while_busy is None else f" {WHILE_BUSY}"
     return f"{verdict.sign} {_(verdict.word)}{mark}"
 
 
@@ -76,7 +76,7 @@ def _interval_cell(row: Row, times: Times | None) -> str:
 def _interval_head(rows: Rows) -> str:
     """What the intervals are, and in how many processes."""
     head, where = _("interval"), _("in this process")
-    if rows.has_interval:
+    if rows.measurements.has_interval:
         compared = [row for row in rows.measured if row.role != "baseline"] or rows.measured
         lowest = min(rows.measurements.confidence(row.label) for row in compared)
         head = _("{confidence} interval").format(confidence=percent(lowest))

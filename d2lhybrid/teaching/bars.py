@@ -7,7 +7,7 @@ from typing import Any
 
 from d2lhybrid.core.i18n import general, gettext as _, listed, names
 from d2lhybrid.core.table import seconds
-from d2lhybrid.measuring.row import Row, Rows
+from d2lhybrid.measuring.row import Row, Rows, fastest
 from d2lhybrid.showing import pictures, plot
 from d2lhybrid.showing.verdicts import VERDICTS
 
@@ -38,11 +38,6 @@ class Group:
     def of(cls, name: str, rows: Rows, guess: float | None) -> "Group":
         """The rows of a comparison, without references."""
         return cls(name, rows.baseline, tuple(rows.variants), guess)
-
-
-def fastest(variants: Sequence[Row]) -> Row | None:
-    """The one with the highest ratio, which a guess is about; None if there is none."""
-    return max(variants, key=lambda row: row.latency.ratio, default=None)
 
 
 def picture(groups: Sequence[Group], comparisons: Sequence[Rows] = ()) -> Any:

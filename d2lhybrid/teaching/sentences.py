@@ -8,12 +8,11 @@ from typing import Any
 from d2lhybrid.core.i18n import general, gettext as _, number, sentences
 from d2lhybrid.core.table import NEVER, percent, seconds
 from d2lhybrid.experiments.comparison import MIME
-from d2lhybrid.measuring.row import Row, Rows
+from d2lhybrid.measuring.row import Row, Rows, fastest
 from d2lhybrid.showing.page import Page, comparison_page, folded, lines
 from d2lhybrid.showing.remarks import warnings
 from d2lhybrid.showing.rows import summary
 from d2lhybrid.showing.verdicts import not_run
-from d2lhybrid.teaching.bars import fastest
 from d2lhybrid.why.rules import reasons as reasons_of
 
 
@@ -58,7 +57,7 @@ def sentences_of(name: str, rows: Rows, guess: float | None) -> Iterator[str]:
         guessed = ""
         if row is fastest(rows.variants) and guess is not None:
             guessed = _("You guessed {guess}.").format(guess=general(guess))
-        busy = _("The machine was busy meanwhile.") if row.latency.while_busy else ""
+        busy = _("The machine was busy meanwhile.") if row.latency.bound_while_busy else ""
         yield sentences(_sentence(name, row, rows), busy, guessed, reasons.get(row.label, ""))
 
 
@@ -84,8 +83,7 @@ def _sentence(name: str, row: Row, rows: Rows) -> str:
 def _template(row: Row, rows: Rows) -> str:
     """The sentence that fits the verdict."""
     times = row.latency
-    # Of a cold start too short to be felt nothing is said.
-    pays_late = rows.cold_start_is_felt and row.pays_after not in (None, 1, NEVER)
+    pays_late = rows.says_calls_to_pay(row) and row.pays_after not in (None, 1, NEVER)
     if times.verdict == "faster" and pays_late:
         return _(
             "{name}: {label} is {ratio} times as fast as {baseline} ({time} instead of {base}) "

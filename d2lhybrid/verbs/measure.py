@@ -6,6 +6,7 @@ from typing import Any
 
 from d2lhybrid.backends.verb import verb
 from d2lhybrid.core.arguments import Call
+from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.usage import not_one_callable
 from d2lhybrid.core.wording import name_of
 from d2lhybrid.experiments.experiment import Experiment
@@ -15,6 +16,9 @@ from d2lhybrid.verbs import options
 
 
 def _misused(given: Mapping[str, Any]) -> str:
+    label = given.get("label")
+    if not (label is None or isinstance(label, str)):
+        return _("{label!r} is no name: use strings.").format(label=label)
     return not_one_callable(given["function"])
 
 

@@ -216,7 +216,10 @@ def _numbers(sizes: Any) -> list[int | float]:
         ArgumentError: there is none, or one that is no number.
     """
     numbers = [*sizes] if isinstance(sizes, Iterable) else []
-    numbers = [size.item() if hasattr(size, "item") else size for size in numbers]
+    numbers = [
+        size.item() if hasattr(size, "item") and getattr(size, "ndim", 0) == 0 else size
+        for size in numbers
+    ]
     if not numbers or not all(isinstance(size, int | float) and isfinite(size) for size in numbers):
         text = _("Expected sizes, at least one, such as {example}. Received: {received}.")
         raise ArgumentError(text.format(example=[1, 8, 64], received=kind_of(numbers or sizes)))

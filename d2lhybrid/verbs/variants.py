@@ -54,7 +54,7 @@ def variants(
             arguments of the model.
         args: the arguments of the model.
         all: add the ways for experts: "torch.compile max-autotune" and "eager, with gradients" of
-            PyTorch, "predict" of Keras, and "hybridized MKLDNN" of MXNet.
+            PyTorch, and "hybridized MKLDNN" of MXNet.
         compiler_options: options of the framework's compiler, by name: `dynamic`, `backend` and
             `mode` of ``torch.compile``, `backend` of MXNet's ``hybridize``.
 

@@ -81,14 +81,14 @@ def ask(
         for subject, question in _in_order(subjects):
             if not question.applies(subject):
                 continue
-            is_over = clock() + question.seconds(subject) >= end
-            try:
-                facts = None if is_over else _answer(partial(question.ask, subject))
-            except KeyboardInterrupt:
-                facts, is_over, end = None, True, clock()
-            subject.facts = facts or subject.facts
-            if is_over:
+            if clock() + question.seconds(subject) >= end:
                 subject.facts = replace(subject.facts, is_cut_short=True)
+                continue
+            try:
+                subject.facts = _answer(partial(question.ask, subject)) or subject.facts
+            except KeyboardInterrupt:
+                subject.facts = replace(subject.facts, is_cut_short=True)
+                end = clock()  # for all that are left
     return {subject.row.label: subject.facts for subject in subjects}
 
 

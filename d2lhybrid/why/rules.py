@@ -198,11 +198,6 @@ class Reason:
     facts: str
     sentence: str
 
-    @property
-    def causes(self) -> tuple[str, ...]:
-        """The cause, as a tuple."""
-        return (self.cause,)
-
     def __repr__(self) -> str:
         return sentences(self.facts, self.sentence)
 

@@ -14,6 +14,7 @@ from fake import Machine
 from d2lhybrid.errors import ArgumentError, ClaimError, UnknownLabelError
 from d2lhybrid.experiments import judge as claims
 from d2lhybrid.experiments.comparison import Comparison
+from d2lhybrid.experiments.experiment import is_clear
 from d2lhybrid.experiments.join import join
 from d2lhybrid.measuring.claim import Claim
 from d2lhybrid.measuring.verdict import Verdict
@@ -196,7 +197,7 @@ def test_rounds_taken_for_a_claim_need_no_longer_limit():
 
 
 def test_measuring_on_has_an_end(capsys):
-    m = Machine()
+    m = Machine(1)
     functions = {label: m.function(1e-2, 2.0) for label in "ab"}
     for limit, seconds in ((0.3, 9), (1, 20), (10, 30)):
         c = compare(functions, timer=m.clock, seed=1, progress=False, time_limit=limit)
@@ -226,6 +227,14 @@ def test_fewer_than_six_processes_say_so(capsys):
     joined = join(processes, seed=1)
     assert joined.claim("b", "faster").outcome == "undecided"
     assert "Fewer than 6 processes give no interval" in capsys.readouterr().out
+
+
+def test_fewer_than_six_rounds_say_so_and_have_no_confidence(capsys):
+    c = comparison({"a": 1e-3, "b": 5e-4}, rounds=5)
+    assert c.claim("b", "faster").outcome == "undecided"
+    said = "Fewer than 6 rounds give no interval, so they don't decide it. Compare with a higher"
+    assert said in capsys.readouterr().out
+    assert c.confidence("b") == 0
 
 
 def test_six_processes_decide_by_all_of_them(capsys):
@@ -301,6 +310,21 @@ def test_several_threads_that_wait_for_each_other_decide_nothing():
     c = comparison({"a": 1e-3, "b": 1e-5}, env=env, busy=True)
     assert (c.verdict("b"), c.busy) == ("undecided", True)
     assert "Measure with one thread, with threads=1" in str(c)
+
+
+def test_one_thread_is_not_advised_where_the_option_changes_nothing(capsys):
+    env = replace(ENV, threads={})  # as with NumPy alone
+    c = comparison({"a": 1e-3, "b": 1e-5}, env=env, busy=True)
+    c.claim("b", "faster")
+    said = capsys.readouterr().out
+    assert "Compare when the machine is quieter." in said
+    assert "threads" not in said + str(c)
+
+
+def test_a_reference_needs_no_verdict_for_the_rounds_to_end():
+    c = comparison({"a": 1e-3, "b": 5e-4, "C": 1.02e-3}, noise=0.03)
+    assert c.verdict("C") == "undecided"
+    assert (is_clear(c), is_clear(replace(c, references=("C",)))) == (False, True)
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def test_processes_that_differ_by_more_than_their_rounds_want_more_processes():
 def test_an_interval_has_the_median_inside_and_does_not_depend_on_the_order(times):
     low, high = stats.median_interval(times)
     assert (low, high) == stats.median_interval(sorted(times))
-    if len(times) < stats.FEWEST:
+    if len(times) < stats.FEWEST_SAMPLES_FOR_AN_INTERVAL:
         assert (low, high) == (-inf, inf)
     else:
         assert min(times) <= low <= sorted(times)[len(times) // 2] <= high <= max(times)

@@ -15,6 +15,7 @@ from d2lhybrid.core import table
 from d2lhybrid.core.table import NEVER
 from d2lhybrid.errors import ArgumentError, DamagedResultError, MissingPackageError
 from d2lhybrid.experiments.comparison import Comparison
+from d2lhybrid.experiments.join import join
 from d2lhybrid.graphs.explanation import Finding
 from d2lhybrid.graphs.facts import Facts
 from d2lhybrid.graphs.program import Program
@@ -70,12 +71,13 @@ def test_break_even_is_the_first_call_at_which_the_sum_is_no_more():
     assert exact({"a": 1.0, "b": 0.8}, again=1.3).break_even("b") is None  # the noise floor
 
 
-def test_what_is_faster_in_most_rounds_and_not_in_the_median_is_not_used():
+def test_what_is_faster_in_most_rounds_and_not_in_the_median_pays_off_by_its_ratio():
     base = (1.0,) * 11 + (10.0,) * 10 + (1.0,) * 9
     mine = (0.5,) * 11 + (5.0,) * 10 + (10.0,) * 9
     c = with_times(Samples(base), Samples(mine))
-    assert (c.verdict("b"), c.break_even("b"), c.rows.recommended) == ("faster", None, None)
-    assert advice(c.rows).startswith("Stay with a for now")
+    assert c["b"].median > c["a"].median
+    assert (c.verdict("b"), c.ratio("b")[0], c.break_even("b")) == ("faster", 2.0, 1)
+    assert advice(c.rows).startswith("Use b: it is 2.00 times as fast as a")
 
 
 @pytest.mark.parametrize(
@@ -274,6 +276,15 @@ def test_the_schema_names_every_field_and_no_other():
     named = {name for cell in first_cells for name in re.findall(r"`(\w+)`", cell)}
     assert fields <= set(re.findall(r"`(\w+)`", page))
     assert named - fields == {"summary"}
+
+
+@pytest.mark.parametrize("processes", [0, 3])
+def test_a_measurement_with_too_few_samples_has_no_interval(processes):
+    c = comparison({"a": 1e-3, "b": 5e-4}, rounds=3)
+    measured = (join([c] * processes, seed=1) if processes else c)["b"]
+    assert repr(measured).startswith(
+        "b: 500 µs per call, with too few samples for an interval; first call 500 µs."
+    )
 
 
 def test_json_begins_with_what_the_table_shows():

@@ -16,9 +16,9 @@ from d2lhybrid.core import i18n
 from d2lhybrid.errors import ArgumentError
 from d2lhybrid.experiments.comparison import MIME
 from d2lhybrid.graphs.facts import Facts
-from d2lhybrid.measuring.row import Row, Times
+from d2lhybrid.measuring.row import Row, Times, fastest
 from d2lhybrid.teaching import reveal
-from d2lhybrid.teaching.bars import Group, fastest, picture, picture_in_words
+from d2lhybrid.teaching.bars import Group, picture, picture_in_words
 from d2lhybrid.teaching.sentences import Revealed, sentences_of
 
 
@@ -78,7 +78,7 @@ def test_rows_have_what_was_measured_and_the_guess_belongs_to_the_fastest(result
     assert fastest(mlp.rows).name == "old (deprecated)"
     assert [one.label for one in mlp.rows if one.deprecated] == ["old"]
     assert few.rows[0].latency.interval == (0, np.inf)
-    assert (alone.rows, fastest(alone.rows)) == ((), None)
+    assert alone.rows == ()
 
 
 def test_a_sentence_for_each_bar(results):
@@ -101,6 +101,13 @@ def test_a_sentence_for_each_bar(results):
     ]
     for line, pattern in zip(said, patterns, strict=True):
         assert re.fullmatch(pattern, line), line
+
+
+def test_calls_that_are_a_lower_bound_are_said_neither_in_a_sentence_nor_in_the_advice():
+    changes = {"b": {"compiler": "Compiler"}}
+    c = comparison({"eager": 1e-3, "b": 5e-4}, first={"b": 1.0}, changes=changes)
+    (said,) = sentences_about({"MLP": c}, {})
+    assert re.search(r"b is \S+ times as fast as eager \(500 µs instead of 1.00 ms\)\.$", said)
 
 
 @pytest.mark.parametrize("language", i18n.LANGUAGES)

@@ -93,6 +93,7 @@ FUNCTIONS = ({"a": list},)
         (FUNCTIONS, [], {}, r"Expected sizes, at least one.*\[\]"),
         (FUNCTIONS, 3, {}, "Expected sizes.*: 3"),
         (FUNCTIONS, ["float32"], {}, "Expected sizes.*'float32'"),
+        (FUNCTIONS, [np.ones(2)], {}, "Expected sizes, at least one"),
         (FUNCTIONS, [1], {"dynamics": True}, "no dynamics, only sizes, only, baseline"),
         (FUNCTIONS, [1], {"seed": "first"}, "a whole number.*'first'"),
         (list, [1], {}, r"\(net, x\) from make.*list"),

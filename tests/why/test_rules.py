@@ -1,11 +1,11 @@
 """The line of facts, and every rule of ``rules.RULES``, on rows by hand and drawn at random."""
 
 import re
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from d2lhybrid.errors import ArgumentError
 from d2lhybrid.experiments.comparison import Comparison
 from d2lhybrid.graphs.explanation import Finding
 from d2lhybrid.graphs.facts import Facts
@@ -85,8 +85,13 @@ def test_what_is_not_known_is_left_out():
     assert str(told(100, cut)) == (
         "fast: compiled once, 2 graphs; there was no time to find out more."
     )
-    assert str(compared(100).why("eager")) == "eager apparently isn't compiled."
-    assert str(compared(100).why()) == ""
+    assert str(compared(100, Facts()).why("eager")) == "eager apparently isn't compiled."
+
+
+def test_where_nothing_was_observed_and_nothing_can_be_asked_no_answer_is_made_up():
+    for label in ("fast", None):
+        with pytest.raises(ArgumentError, match=r"Nothing was observed.* with why=True\."):
+            compared(100).why(label)
 
 
 def test_a_callback_in_the_reader_s_code_is_a_cause_unless_it_is_faster():
@@ -268,4 +273,3 @@ def test_no_part_is_larger_than_its_whole_and_no_more_is_avoided_than_saved(
         assert row.latency.verdict == "faster"
     if found.cause in ("entering", "graph_break", "not_compiled", "recompiled"):
         assert row.latency.verdict != "faster"
-    assert replace(c, facts={}).why("fast").cause == "unknown"

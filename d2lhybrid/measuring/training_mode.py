@@ -1,4 +1,4 @@
-"""Does a comparison measure what its reader asks? What it warns of, before anything is measured."""
+"""Warnings of models in training mode, before anything is measured."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
