@@ -29,7 +29,7 @@ from d2lhybrid.experiments.comparison import MIME as COMPARED
 from d2lhybrid.experiments.judge import UNDECIDED
 
 CELL_SECONDS = 300
-SLOW_SECONDS = 5.0  # of a cell, from which a reader is told how long it takes
+SLOW_SECONDS = 3.0  # of a cell, from which a reader is told its time; in lab.js it is LONG
 TRIES = 3  # of a notebook whose results other programs disturbed
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 

@@ -266,7 +266,7 @@ def test_what_a_model_keeps_from_call_to_call_is_put_back(make, verb, tmp_path, 
 )
 def test_a_compiler_leaves_no_tensor_where_the_next_eager_call_finds_it(make, names):
     net, x = make()
-    ways = d2l.variants(net, x, all=True)
+    ways = d2l.variants(net, x)
     assert list(d2l.compare(ways.only(*names), time_limit=0.05, progress=False)) == names
 
 

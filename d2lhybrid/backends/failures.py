@@ -32,7 +32,7 @@ def call_error(label: str, error: Exception, args: Args, kwargs: Kwargs) -> Call
     if not args and not kwargs:
         text = _("Could not run {label!r} without arguments ({error}: {said}).")
     advice = hint(error) or _("Call it by itself to see where it fails.")
-    if not args and not kwargs and isinstance(error, TypeError) and "argument" in said:
+    if not args and not kwargs and isinstance(error, TypeError) and "missing" in said:
         advice = _("Pass its input, as in {code}.").format(code="compare(net, x)")
     given = (*args, *kwargs.values())
     if any(isinstance(value, np.ndarray) for value in given) and "ndarray" in said.lower():

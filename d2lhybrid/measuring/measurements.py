@@ -263,12 +263,10 @@ class Measurements(Mapping[str, Measurement]):
         saved = base.median - mine.median
         if verdict.is_busy:  # the least that it can save
             saved = base.median * (1 - 1 / verdict.low)
-        elif saved <= 0:  # the medians are of different rounds, and the ratio decided
-            saved = base.median * (1 - 1 / self.ratio(label)[0])
         extra = mine.cold_seconds - base.cold_seconds
         if with_build:
             extra += (mine.build_seconds or 0.0) - (base.build_seconds or 0.0)
-        return 1 + max(0, math.ceil(extra / saved))
+        return 1 + max(0, math.ceil(extra / saved)) if saved > 0 else None
 
     def _pair(self, label: str, against: str | None) -> tuple[Samples, Samples]:
         """The samples of this one, and those that they are set against.

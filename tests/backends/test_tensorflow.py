@@ -114,7 +114,7 @@ def test_litert_has_as_many_threads_as_tensorflow(monkeypatch):
     assert "num_threads=3" in variants(dense(2), X).code["litert"]
 
 
-def ordered(x, a, b, *, d, c):
+def ordered(x, b, a, *, d, c):
     return x + 2 * a + 3 * b + 4 * c + 5 * d
 
 

@@ -103,7 +103,7 @@ def test_a_sentence_for_each_bar(results):
         assert re.fullmatch(pattern, line), line
 
 
-def test_calls_that_are_a_lower_bound_are_said_neither_in_a_sentence_nor_in_the_advice():
+def test_calls_that_are_a_lower_bound_are_not_in_the_sentence():
     changes = {"b": {"compiler": "Compiler"}}
     c = comparison({"eager": 1e-3, "b": 5e-4}, first={"b": 1.0}, changes=changes)
     (said,) = sentences_about({"MLP": c}, {})

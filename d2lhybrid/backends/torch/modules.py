@@ -86,13 +86,13 @@ def _drops(module: torch.nn.Module) -> bool:
 
 
 def left_by_forward(net: torch.nn.Module) -> dict[int, Any]:
-    """What a deep copy of the module has to share, by id: what a forward pass has left in it.
+    """What stands in a deep copy, by id, for what a forward pass has left in the module.
 
-    The weight of ``weight_norm`` or a last activation has a gradient, so it can't be copied.
+    The weight of ``weight_norm`` or a last activation belongs to a graph, so it can't be copied.
     """
     attributes = (value for module in net.modules() for value in vars(module).values())
     left = (a for a in attributes if isinstance(a, torch.Tensor) and not a.is_leaf)
-    return {id(tensor): tensor for tensor in left}
+    return {id(tensor): tensor.detach() for tensor in left}
 
 
 def clone_sharing_parameters(net: Any) -> Any:

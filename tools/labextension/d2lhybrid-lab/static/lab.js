@@ -231,7 +231,7 @@
 
   // Below the number of a cell that takes more than a few seconds: how long it took us, and from
   // when it runs here, how long it has been running.
-  const LONG = 5;
+  const LONG = 3;
   const inWords = (seconds) =>
     seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
   const clock = (panel, expected) => {
