@@ -129,8 +129,9 @@ class Label:
 class Chapter:
     """One file of the collection. ``name`` is the file's name without its ending.
 
-    ``order`` is its place among the chapters; ``most_words`` and ``most_cells`` are how long it
-    may be in any framework, where its author has set a limit.
+    ``order`` is its place among the chapters; ``minutes`` are how long reading takes, from and to;
+    ``most_words`` and ``most_cells`` are how long it may be in any framework, where its author has
+    set a limit.
     """
 
     name: str
@@ -141,6 +142,7 @@ class Chapter:
     labels: tuple[Label, ...]
     references: tuple[Reference, ...]
     description: Message | None = None  # what the chapter teaches, for the front page
+    minutes: tuple[int, int] | None = None
     most_words: int | None = None
     most_cells: int | None = None
 

@@ -12,14 +12,15 @@ from book.reader import Reader
 from book.translate import Context, Message
 
 _NEEDED = ("title", "order", "frameworks")
-_ALLOWED = ("description", "words", "cells")
+_ALLOWED = ("description", "minutes", "words", "cells")
 
 
 @dataclass(frozen=True)
 class FrontMatter:
     """What it says, and how many lines it takes; where it is malformed, what can be used of it.
 
-    ``words`` and ``cells`` are the most that the chapter may have in any framework.
+    ``minutes`` are how long reading takes, from and to; ``words`` and ``cells`` are the most that
+    the chapter may have in any framework.
     """
 
     end: int
@@ -28,6 +29,7 @@ class FrontMatter:
     order_line: int = 1
     frameworks: tuple[str, ...] = tuple(FRAMEWORKS)
     description: Message | None = None
+    minutes: tuple[int, int] | None = None
     words: int | None = None
     cells: int | None = None
 
@@ -57,6 +59,7 @@ def front_matter(lines: Sequence[str], reader: Reader) -> FrontMatter:
         order_line=rows.get("order", 1),
         frameworks=_frameworks(values["frameworks"], reader),
         description=_description(values, rows, reader),
+        minutes=_minutes(values, rows, reader),
         words=_whole_number(values, "words", rows, reader),
         cells=_whole_number(values, "cells", rows, reader),
     )
@@ -71,6 +74,20 @@ def _whole_number(
         reader.problem(rows.get(key, 1), text)
         return None
     return value
+
+
+def _minutes(
+    values: dict[str, Any], rows: dict[str, int], reader: Reader
+) -> tuple[int, int] | None:
+    match values.get("minutes"):
+        case None:
+            return None
+        case [int(low), int(high)] if 0 < low < high:
+            return low, high
+        case other:
+            text = f"minutes: expected two whole numbers, as [20, 30], received {other!r}."
+            reader.problem(rows.get("minutes", 1), text)
+            return None
 
 
 def _frameworks(keys: object, reader: Reader) -> tuple[str, ...]:

@@ -52,6 +52,7 @@ def _chapter(reader: Reader, text: str) -> tuple[Chapter, FrontMatter]:
         labels=tuple(reader.labels),
         references=tuple(reader.references),
         description=front.description,
+        minutes=front.minutes,
         most_words=front.words,
         most_cells=front.cells,
     )

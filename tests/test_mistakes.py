@@ -126,6 +126,16 @@ def test_compare_takes_a_model_and_its_input_or_callables_by_name(kit):
         (lambda: compare(kit.x, ways), "compare(Tensor, Variants)", "Tensor cannot be called"),
         (lambda: compare([kit.net], kit.x), f"compare([{name(kit.net)}], Tensor)", "cannot be"),
         (
+            lambda: compare(kit.net, kit.net, kit.x),
+            f"compare({name(kit.net)}, {name(kit.net)}, Tensor)",
+            "Write compare({'eager': f, 'compiled': g}, x) instead of compare(f, g, x).",
+        ),
+        (
+            lambda: compare({"a": kit.net, "b": kit.model_class}, kit.x),
+            "compare(dict, Tensor)",
+            f"{kit.model_class.__name__} is a class: create an object of it first",
+        ),
+        (
             lambda: compare(call(kit.model_class, kit.x)),
             f"compare(call({kit.model_class.__name__}, Tensor))",
             "create an object of it first",

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape
-from statistics import median_low
 
 from nbformat import NotebookNode
 
@@ -13,7 +12,7 @@ from book.languages import ENGLISH, LANGUAGES
 from book.measured import NETWORKS
 from website.addresses import place
 from website.findings import Found, findings
-from website.notebooks import Chapter, reading_minutes, running_minutes
+from website.notebooks import Chapter, running_minutes
 from website.picture import caption, picture
 from website.repository import Repository
 from website.words import in_english, words
@@ -25,6 +24,7 @@ def front_source(
     language: str,
     chapters: Sequence[Chapter],
     descriptions: Mapping[str, str],
+    minutes: Mapping[str, tuple[int, int] | None],
     reference: Sequence[str],
     repository: Repository | None,
     found: Found,
@@ -32,9 +32,9 @@ def front_source(
 ) -> str:
     """The page's source.
 
-    ``chapters`` are the language's, ``descriptions`` say what each teaches, ``reference`` names
-    the pages below ``en`` that are in English only, ``found`` is what was measured, and
-    ``documents`` are the names of the documents' pages.
+    ``chapters`` are the language's, ``descriptions`` say what each teaches, ``minutes`` how long
+    reading it takes, ``reference`` names the pages below ``en`` that are in English only, ``found``
+    is what was measured, and ``documents`` are the names of the documents' pages.
     """
     say, first = words(language), chapters[0]
     start = f"{first.title} · {FRAMEWORKS[first.key.framework].name}"
@@ -62,7 +62,7 @@ def front_source(
     parts += [f"## {say['chapters_title']}", say["pick"]]
     for name in names:
         editions = [one for one in chapters if one.key.chapter == name]
-        parts += _chapter(language, editions, descriptions[name])
+        parts += _chapter(language, editions, descriptions[name], minutes[name])
     parts += [f"## {say['run_title']}", *_ways_to_run(language, repository)]
     parts += [f"## {in_english(language, say['reference_title'])}", say["reference_text"]]
     links = [f"- [{in_english(language, say['api'])}]({place('en/api/index')})"]
@@ -78,19 +78,22 @@ def front_source(
     return "\n\n".join(parts) + "\n"
 
 
-def _chapter(language: str, editions: Sequence[Chapter], about: str) -> list[str]:
+def _chapter(
+    language: str, editions: Sequence[Chapter], about: str, minutes: tuple[int, int] | None
+) -> list[str]:
     """A chapter's heading, what it teaches, how long it takes, and the ways to its frameworks."""
     links = [f"- [{FRAMEWORKS[one.key.framework].name}]({place(one.page)})" for one in editions]
-    time = f"*{takes(language, [one.notebook for one in editions])}*"
-    return [f"### {editions[0].title}", *([about] if about else []), time, "\n".join(links)]
+    time = [f"*{takes(language, minutes, [one.notebook for one in editions])}*"] if minutes else []
+    about_it = [about] if about else []
+    return [f"### {editions[0].title}", *about_it, *time, "\n".join(links)]
 
 
-def takes(language: str, editions: Sequence[NotebookNode]) -> str:
-    """How long a chapter takes: to read in most frameworks, to run in the slowest."""
+def takes(language: str, minutes: tuple[int, int], editions: Sequence[NotebookNode]) -> str:
+    """How long a chapter takes: to read as it says itself, to run in the slowest framework."""
     ran = [running_minutes(one) for one in editions]
     say = words(language)["takes" if all(ran) else "takes_to_read"]
-    minutes = median_low(map(reading_minutes, editions))
-    return say.format(minutes=minutes, run=max(filter(None, ran), default=0))
+    low, high = minutes
+    return say.format(low=low, high=high, run=max(filter(None, ran), default=0))
 
 
 def _ways_to_run(language: str, repository: Repository | None) -> list[str]:

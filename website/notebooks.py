@@ -1,8 +1,6 @@
 """Stage 2: a committed notebook -> the source of its page, and where its links lead."""
 
 import json
-import math
-import re
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -13,19 +11,15 @@ from typing import NamedTuple
 import nbformat
 
 from book.assemble import own_cells
-from book.boxes import is_recorded
 from book.files import SECONDS, Key, read_notebook
-from book.lengths import count_words
-from book.prose import MARKDOWN, as_read, plain
+from book.prose import MARKDOWN, plain
 from book.references import anchor
 from website.addresses import Addresses
 from website.errors import SiteError
 from website.sections import Section
-from website.words import WITHOUT_SPACES, words
+from website.words import words
 
 _SOLUTION = 4  # the level of its heading
-# Read in a minute: words of a technical text, or Chinese or Japanese characters.
-_WORDS, _SIGNS = 180, 500
 _FIGURES = "](../../figures/"  # as a notebook writes the address of a figure
 
 
@@ -154,16 +148,6 @@ def page_source(
     kept = {name: made.metadata[name] for name in ("kernelspec", "language_info")}
     made.metadata = nbformat.from_dict({**kept, "site": json.dumps(site)})
     return made
-
-
-def reading_minutes(notebook: nbformat.NotebookNode) -> int:
-    """How long the prose of a notebook takes to read, rounded up to a multiple of five minutes."""
-    cells = [cell for cell in own_cells(notebook) if not is_recorded(cell.metadata)]
-    prose = [cell.source for cell in cells if cell.cell_type == "markdown"]
-    text = " ".join(map(as_read, prose))
-    signs = len(re.findall(WITHOUT_SPACES, text))
-    others = count_words(re.sub(WITHOUT_SPACES, " ", text))
-    return 5 * max(1, math.ceil((signs / _SIGNS + others / _WORDS) / 5))
 
 
 def running_minutes(notebook: nbformat.NotebookNode) -> int | None:

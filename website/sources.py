@@ -38,6 +38,7 @@ class Collection:
     languages: tuple[Language, ...]
     chapters: Sequence[Chapter]
     descriptions: Mapping[str, dict[str, str]]
+    minutes: Mapping[str, tuple[int, int] | None]
     documents: Mapping[str, str]
     repository: Repository | None
 
@@ -87,7 +88,9 @@ def read_collection(root: Path, repository: Repository | None) -> Collection:
             source.name: translate(source.description) if source.description else ""
             for source in sources
         }
-    return Collection(root, languages, chapters, descriptions, documents(root), repository)
+    minutes = {source.name: source.minutes for source in sources}
+    papers = documents(root)
+    return Collection(root, languages, chapters, descriptions, minutes, papers, repository)
 
 
 def source_files(collection: Collection, language: str) -> dict[str, bytes]:
@@ -116,6 +119,7 @@ def source_files(collection: Collection, language: str) -> dict[str, bytes]:
         language,
         ours,
         collection.descriptions[language],
+        collection.minutes,
         reference,
         collection.repository,
         Found(on_cpu(collection.root), on_gpu(read_recorded(collection.root))),

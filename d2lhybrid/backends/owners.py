@@ -75,6 +75,11 @@ def is_model(thing: Any) -> bool:
     return _owner_of(type(whose_pass(thing))) is not None
 
 
+def module_classes() -> tuple[type, ...]:
+    """The classes of modules in the frameworks that are loaded."""
+    return tuple(cls for framework in loaded() for cls in framework.models.classes()[0])
+
+
 def whose_pass(thing: Any) -> Any:
     """The model, if this is the forward pass of one, as a method; else the thing itself."""
     is_pass = hasattr(type(thing), "__self__") and getattr(thing, "__name__", "") in FORWARD

@@ -10,6 +10,7 @@ from operator import is_
 from typing import Any
 
 from d2lhybrid.backends import loaded
+from d2lhybrid.backends.owners import module_classes
 from d2lhybrid.core.arguments import Function
 from d2lhybrid.core.closures import named_in
 from d2lhybrid.core.errors import CannotBuildError
@@ -27,9 +28,8 @@ class Attributes:
     """
 
     def __init__(self, models: Iterable[Any]) -> None:
-        known = [framework.models.classes() for framework in loaded()]
-        self._modules = tuple(cls for modules, _weights in known for cls in modules)
-        self._weights = tuple(cls for _modules, weights in known for cls in weights)
+        self._modules = module_classes()
+        self._weights = tuple(cls for one in loaded() for cls in one.models.classes()[1])
         self._roles: dict[type, str] = {}
         self._models = [model for model in models if not isinstance(model, _CONTAINERS)]
         found, containers = self._inside()

@@ -177,16 +177,17 @@ def _printed(ratio: float) -> float:
 
 
 def slower_in_a_stream(rows: Rows) -> Iterator[str]:
-    """Which rows take longer if nobody waits for each call, which a reader takes for a mistake."""
+    """Which rows take longer if nobody waits for each call, which a reader takes for a mistake.
+
+    Only by more than the noise floor, because two times differ by that much for no reason.
+    """
     text = _(
         "{label}: calls that aren't waited for one by one take longer ({stream} instead of "
         "{time}), so waiting for each is quicker here."
     )
+    negligible = max(NEGLIGIBLE_SHARE_OF_A_TIME, rows.measurements.noise_floor)
     for row in rows.measured:
-        if (
-            row.stream
-            and row.stream.seconds > (1 + NEGLIGIBLE_SHARE_OF_A_TIME) * row.latency.seconds
-        ):
+        if row.stream and row.stream.seconds > (1 + negligible) * row.latency.seconds:
             stream, time = seconds(row.stream.seconds), seconds(row.latency.seconds)
             yield text.format(label=row.name, stream=stream, time=time)
 

@@ -11,11 +11,12 @@ from traceback import extract_tb
 from types import ModuleType
 from typing import Any
 
+from d2lhybrid.backends.owners import module_classes
 from d2lhybrid.backends.variant import variant_of
 from d2lhybrid.core.arguments import Args, Call
 from d2lhybrid.core.errors import ArgumentError, brief
 from d2lhybrid.core.i18n import gettext as _, sentences
-from d2lhybrid.core.usage import not_a_model
+from d2lhybrid.core.usage import is_class, not_a_model
 from d2lhybrid.core.wording import EXAMPLE_CODE, described, kind_of, write_nearest
 from d2lhybrid.experiments.experiment import Callables
 from d2lhybrid.verbs.variants import variants
@@ -55,6 +56,8 @@ def not_comparable(thing: Any) -> str:
         if not callable(function) and not isinstance(function, Call):
             text = _("{label!r} is {kind}, which cannot be called.")
             return text.format(label=label, kind=kind_of(function))
+        if isinstance(function, type) and issubclass(function, module_classes()):
+            return is_class(function)
     return ""
 
 

@@ -7,6 +7,7 @@ from functools import partial
 from time import perf_counter
 from typing import Any
 
+from d2lhybrid.backends.owners import is_model, module_classes
 from d2lhybrid.backends.verb import verb
 from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.errors import ArgumentError, D2LHybridError
@@ -27,6 +28,10 @@ def _misused(given: Mapping[str, Any]) -> str:
     what, args = given["what"], given.get("args", ())
     if args and isinstance(what, str) and ":" in what:
         return _("The function in {file} returns its arguments as well.").format(file=what)
+    if args and isinstance(what, module_classes()) and callable(args[0]) and is_model(args[0]):
+        text = _("Write {right} instead of {wrong}.")
+        right = "compare({'eager': f, 'compiled': g}, x)"
+        return text.format(right=right, wrong="compare(f, g, x)")
     names_a_file = isinstance(what, SourceFile) or (isinstance(what, str) and not args)
     return "" if names_a_file else not_comparable(what)
 

@@ -15,7 +15,8 @@ from d2lhybrid.measuring.row import Row
 def avoided(row: Row, baseline: Row) -> float | None:
     """Seconds of Python and the framework that a faster row avoids at least; None if not known.
 
-    It is no more than what the row saves, and what eager code spends on them no more than its call.
+    Not known, too, where that would be more than the row saves, or than eager code's whole call:
+    then the time of the quickest operation holds no lower bound for the others.
     """
     facts = row.facts
     saved = baseline.latency.seconds - row.latency.seconds
@@ -23,7 +24,8 @@ def avoided(row: Row, baseline: Row) -> float | None:
         return None
     if facts.eager_seconds > baseline.latency.seconds:
         return None
-    return min(saved, max(0.0, facts.eager_seconds - (facts.before_seconds or 0.0)))
+    less = max(0.0, facts.eager_seconds - (facts.before_seconds or 0.0))
+    return less if less <= saved else None
 
 
 def line(row: Row, baseline: Row) -> str:

@@ -190,7 +190,7 @@ class Reason:
     4. "entering": it is slower, what comes before compiled code begins is at least half of what it
        lost, and the rest of the call alone isn't slower than the baseline.
     5. "faster_python": the operations that the eager baseline starts, each as quick as the quickest
-       of all, take at least half of the time saved.
+       of all, take at least half of the time saved, and no more than all of it.
     """
 
     label: str

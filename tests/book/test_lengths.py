@@ -2,7 +2,9 @@
 
 import pytest
 from book_samples import FRONT, FULL, LIMITS, cell
+from processes import ROOT
 
+from book.files import CHAPTERS
 from book.lengths import count_words, lengths
 from book.parse import load
 from book.prose import as_read
@@ -40,6 +42,13 @@ def test_exercises_solutions_and_texts_of_empty_links_count(project):
     project(full=FULL.replace("Easy.", "Easier than [](#sec-later), it seems."), limits=LIMITS)
     after = next(iter(lengths(load(root / "chapters"))))
     assert after.words - before.words == 6  # Easier than Later: a part, it seems.
+
+
+def test_a_chapter_says_in_its_text_how_long_its_front_matter_has_reading_take():
+    for chapter in load(ROOT / CHAPTERS):
+        low, high = chapter.minutes
+        text = " ".join(chapter.path.read_text(encoding="utf-8").split())
+        assert f"Reading takes {low} to {high} minutes" in text
 
 
 def test_a_chapter_over_its_limits(project, told):

@@ -57,7 +57,7 @@ FRONTS = {
     "other title": ("---\ntitle: T\norder: 1\nframeworks: [mxnet]\n---\n# U\n",
         6, "expected the front matter's"),
     "no order": ("---\ntitle: T\nframeworks: [mxnet]\n---\n# T\n",
-        1, "expected title, order, frameworks and perhaps description, words, cells; rec"),
+        1, "expected title, order, frameworks and perhaps description, minutes, words, cells; "),
     "order in words": ("---\ntitle: T\nframeworks: [mxnet]\norder: first\n---\n# T\n",
         4, "order: expected a whole number from 1 on, received 'first'"),
     "order of nothing": ("---\ntitle: T\norder:\nframeworks: [mxnet]\n---\n# T\n",
@@ -66,6 +66,8 @@ FRONTS = {
         4, "words: expected a whole number from 1 on, received True"),
     "limit of cells": (FRONT.replace("order: 1", "cells: 0\norder: 1") + "# Title\n",
         3, "cells: expected a whole number from 1 on, received 0"),
+    "minutes": (FRONT.replace("order: 1", "order: 1\nminutes: [30, 20]") + "# Title\n",
+        4, "minutes: expected two whole numbers, as [20, 30], received [30, 20]"),
     "unknown key": (FRONT.replace("order: 1", "order: 1\nauthor: A") + "# Title\n",
         1, "received title, order, author, frameworks"),
 }

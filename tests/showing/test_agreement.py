@@ -153,3 +153,6 @@ def test_a_row_that_is_slower_in_a_stream_is_said_to_be():
     said = "b: calls that aren't waited for one by one take longer (7.00 ms instead of 5.00 ms)"
     assert said in str(c)
     assert "a: calls" not in str(c)
+    noisy = comparison({"a": 10e-3, "b": 5e-3}, {"a": 9e-3, "b": 7e-3}, noise=0.9)
+    assert noisy.rows.measurements.noise_floor > 0.4
+    assert "calls that aren't waited for" not in str(noisy)

@@ -204,7 +204,8 @@ def test_against_a_compiled_baseline_only_what_comes_before_in_addition_counts()
     [
         (10, 3, "faster_python"),  # 30 of 50 saved
         (10, 2, "unknown"),  # 20 of 50 saved
-        (10, 11, "unknown"),  # more than the whole eager call: this can't be
+        (10, 6, "unknown"),  # more than what was saved: this can't be
+        (10, 11, "unknown"),  # more than the whole eager call
     ],
 )
 def test_python_s_overhead_decides_by_a_lower_bound(operations, each, cause):
@@ -213,7 +214,7 @@ def test_python_s_overhead_decides_by_a_lower_bound(operations, each, cause):
     assert found.cause == cause
     if each == 2:
         assert "at least 20.0 µs of the 50.0 µs saved" in found.facts
-    if each == 11:
+    if each > 5:
         assert "overhead" not in str(found)
     assert told(150, facts).cause == "unknown"
 
