@@ -87,12 +87,11 @@ class Tried:
 
     def notice(self, expected: Any) -> str:
         """What tells somebody who has no eager result beside it."""
-        is_same = self.same(expected)
-        if isinstance(self.result, Raised) and not is_same:
+        if isinstance(self.result, Raised):  # also where eager execution raises it
             return _("an error")
         if self.warnings:
             return _("a warning")
-        if not is_same:
+        if not self.same(expected):
             return _("nothing")
         return _("slower calls") if self.graphs[1] > 1 else ""
 

@@ -79,7 +79,7 @@ def test_what_raises_as_eager_does_is_the_same_also_in_the_table(capsys):
     trials = Trials({"honest": WAYS["honest"]}, inputs=("a", "b"))
     trials(int, "a word")
     assert "  honest  the same\n" in capsys.readouterr().out
-    assert rows(trials)[1] == ["a word", "same as eager"]
+    assert rows(trials)[1] == ["a word", "same as eager", "an error"]
 
 
 def test_numbers_of_a_dict_are_rounded_in_whatever_order_they_come(capsys):
