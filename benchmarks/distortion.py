@@ -52,7 +52,7 @@ def measured(framework, network):
 def of_all_rounds(comparison, label, metric):
     """A ratio with its interval, over all rounds."""
     baseline, other = comparison[comparison.baseline].times, comparison[label].times
-    logarithms = stats.log_ratios(baseline.every(metric), other.every(metric))
+    logarithms = stats.log_ratios(baseline.all_rounds(metric), other.all_rounds(metric))
     return stats.ratio(logarithms, stats.confidence(len(logarithms)))
 
 

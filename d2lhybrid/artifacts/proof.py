@@ -8,7 +8,7 @@ from typing import Any
 
 from d2lhybrid.core.errors import SaveError
 from d2lhybrid.core.i18n import general, gettext as _, language
-from d2lhybrid.core.subprocesses import run_python, status
+from d2lhybrid.core.subprocesses import run, started_python, status
 
 DIFFERENT = 99  # the status of a process that has found other outputs
 VERIFY = f"""
@@ -46,7 +46,8 @@ def verify_in_subprocess(folder: Path, *, trust: bool = True) -> str:
         output: Any = {"stdout": file, "stderr": file}
         try:
             program = [VERIFY, str(folder), *["trust"] * trust]
-            process = run_python(program, VERIFY_SECONDS, env=variables, **output)
+            output |= {"env": variables, "start": started_python}
+            process = run(program, VERIFY_SECONDS, **output)
         except subprocess.TimeoutExpired as error:
             text = _(
                 "A fresh process that has only the artifact did not verify it within {seconds} s."

@@ -7,7 +7,7 @@ from inspect import getattr_static, isfunction
 from types import FunctionType, MethodType
 from typing import Any
 
-from d2lhybrid.core.closures import attributes_in, named_in, words_in
+from d2lhybrid.backends.closures import attributes_in, named_in, words_in
 from d2lhybrid.core.user_code import is_users
 
 

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from inspect import Parameter, signature
+from types import MappingProxyType
 from typing import Any
 
 Function = Callable[..., Any]
@@ -33,18 +34,16 @@ class Call(RunsModels):
     kwargs: Kwargs
 
     @classmethod
-    def of(cls, function: Any, args: Args = ()) -> "Call":
+    def of(
+        cls, function: Any, args: Args = (), kwargs: Mapping[str, Any] = MappingProxyType({})
+    ) -> "Call":
         """What is called, with arguments: those of ``call(net, ...)`` first, if it is one."""
         given = function if isinstance(function, Call) else cls(function, (), {})
-        return given.with_more(args, {})
+        return cls(given.function, (*given.args, *args), {**given.kwargs, **kwargs})
 
     @property
     def models(self) -> list[Any]:
         return [self.function]
-
-    def with_more(self, args: Args, kwargs: Mapping[str, Any]) -> "Call":
-        """The call with more arguments, after those that it already has."""
-        return Call(self.function, (*self.args, *args), {**self.kwargs, **kwargs})
 
 
 def call(function: Any, /, *args: Any, **kwargs: Any) -> Call:
@@ -64,7 +63,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Call:
     >>> list(result)
     ['f']
     """
-    return Call.of(function).with_more(args, kwargs)
+    return Call.of(function, args, kwargs)
 
 
 def parameters_of(function: Any) -> list[Parameter]:

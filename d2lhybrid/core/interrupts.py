@@ -7,7 +7,7 @@ from types import FrameType
 from typing import TypeVar
 
 from d2lhybrid.core.errors import ArgumentError
-from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.i18n import general, gettext as _
 
 Result = TypeVar("Result")
 
@@ -56,12 +56,12 @@ def call_within(seconds: float | None, function: Callable[[], Result]) -> Result
             is_over = True
     except BaseException as error:  # the interrupt, or what the function has made of it
         if is_exceeded:
-            raise LimitExceeded(f"{seconds:g}") from error
+            raise LimitExceeded(general(seconds, 6)) from error
         raise
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, handler or signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_REAL, *before)
     if is_exceeded:  # and the function has swallowed the interrupt
-        raise LimitExceeded(f"{seconds:g}")
+        raise LimitExceeded(general(seconds, 6))
     return result

@@ -5,8 +5,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
 
@@ -41,26 +41,23 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def run(
-    command: Sequence[str], timeout: float, **options: Any
+    command: Sequence[str],
+    timeout: float,
+    *,
+    start: Callable[..., AbstractContextManager[subprocess.Popen[bytes]]] = started,
+    **options: Any,
 ) -> subprocess.CompletedProcess[bytes]:
     """As ``subprocess.run``, but an interrupt or the timeout also ends what the program started.
+
+    `start` is ``started``, or ``started_python``, which needs an `env`.
 
     Raises:
         subprocess.TimeoutExpired: It takes longer than `timeout`, in seconds.
         OSError: It does not start.
     """
-    with started(command, **options) as process:
+    with start(command, **options) as process:
         out, err = process.communicate(timeout=timeout)
     return subprocess.CompletedProcess(command, process.returncode, out, err)
-
-
-def run_python(
-    program: Sequence[str], timeout: float, *, env: Mapping[str, str], **options: Any
-) -> subprocess.CompletedProcess[bytes]:
-    """As ``run``, for what ``started_python`` starts."""
-    with started_python(program, env=env, **options) as process:
-        out, err = process.communicate(timeout=timeout)
-    return subprocess.CompletedProcess(program, process.returncode, out, err)
 
 
 @contextmanager

@@ -12,10 +12,10 @@ from numbers import Number
 from typing import Any
 
 from d2lhybrid.core.arguments import Call
-from d2lhybrid.core.environment import variable_set
 from d2lhybrid.core.errors import UnknownLabelError
 from d2lhybrid.core.host_array import dtype_and_shape
 from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.variables import variable_set
 
 # The variable that says so, since the processes that a command starts write messages, too.
 IN_SHELL = "D2LHYBRID_IN_SHELL"

@@ -206,7 +206,7 @@ class Comparison(Result, Measurements):
         Args:
             metric: 'latency', 'throughput' or 'device'.
         """
-        self[self.baseline].times.of(metric)  # raises if there is none
+        self[self.baseline].times.usable(metric)  # raises if there is none
         from d2lhybrid.showing import pictures
 
         return pictures.comparison(self.rows, metric)

@@ -29,7 +29,7 @@ from d2lhybrid.measuring.provenance import environment
 from d2lhybrid.measuring.rounds import OnTurn, Rounds
 from d2lhybrid.measuring.row import Rows
 from d2lhybrid.measuring.sampler import Sampler
-from d2lhybrid.measuring.training_mode import warnings
+from d2lhybrid.measuring.training_mode import training_mode_warnings
 from d2lhybrid.timing import TimerFunction
 
 if TYPE_CHECKING:  # it loads when a question is asked
@@ -84,7 +84,7 @@ class Experiment:
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """Sentences about calls that answer another question than the reader's."""
-        return tuple(warnings(self.functions))
+        return tuple(training_mode_warnings(self.functions))
 
     def run(self) -> Comparison:
         """Call each once, warm up, and take rounds until every verdict is clear or time is up."""
@@ -200,7 +200,7 @@ class Experiment:
 
     def _call(self, function: Callable[..., Any] | Call) -> Call:
         """What is called, with its own arguments, and after them those of all."""
-        call = Call.of(function).with_more(self.args, self.kwargs)
+        call = Call.of(function, self.args, self.kwargs)
         run = call.function
         # What runs a way, without the indirection that would be measured with it.
         return replace(call, function=run.run) if isinstance(run, Variant) else call

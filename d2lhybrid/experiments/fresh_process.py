@@ -18,7 +18,7 @@ from time import monotonic
 from typing import Any
 
 from d2lhybrid.core.errors import D2LHybridError
-from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.i18n import general, gettext as _
 from d2lhybrid.core.subprocesses import end, started_python, status
 from d2lhybrid.experiments.dump import unpack
 
@@ -71,7 +71,7 @@ def run(
         return result
     reason = _("its process ended: {status}").format(status=status(process.returncode))
     if is_overdue:
-        reason = _("its process took longer than {seconds} s").format(seconds=f"{seconds:g}")
+        reason = _("its process took longer than {seconds} s").format(seconds=general(seconds, 6))
     last_words = (folder / PRINTED).read_bytes()[-LAST_WORDS:].decode(errors="replace").strip()
     return Ended(_label(folder), reason, last_words)
 

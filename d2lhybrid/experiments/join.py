@@ -61,7 +61,7 @@ def _samples(processes: Sequence[Samples]) -> Samples:
     """The medians of the processes by each metric that all of them took."""
 
     def medians(metric: str) -> tuple[float, ...]:
-        return tuple(statistics.median(samples.of(metric)) for samples in processes)
+        return tuple(statistics.median(samples.usable(metric)) for samples in processes)
 
     is_queued = any(samples.throughput for samples in processes)
     has_device = all(samples.device for samples in processes)

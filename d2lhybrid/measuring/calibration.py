@@ -22,6 +22,8 @@ STREAM_SECONDS = 1e-3
 # A sample of the latency takes so many: some thousand times the resolution of perf_counter.
 SAMPLE_SECONDS = 5e-4
 
+Times = list[tuple[float, float, float]]  # of calls, of the wait after each, and of one for nothing
+
 
 def warm_up(sampler: Sampler, limit: float, limit_with_few_times: float) -> None:
     """Call until the times stop falling, or for `limit` seconds.
@@ -57,20 +59,12 @@ def detect_async(sampler: Sampler) -> None:
     if not waiting.frameworks or waiting.may_return_early is False:
         return
     times = _time_waits(sampler)
-    call, wait, wait_for_nothing = map(statistics.median, zip(*times, strict=True))
     quickest = min(of_call + of_wait for of_call, of_wait, _for_nothing in times)
     sampler.seconds["latency"] = max(quickest, stats.SHORTEST)
-    if sampler.seconds["throughput"] > LONG_SECONDS:
-        waiting.is_async = min(call, wait) > NEGLIGIBLE_SHARE_OF_A_TIME * (call + wait)
-    else:
-        waits = wait - wait_for_nothing > NEGLIGIBLE_SHARE_OF_A_TIME * (call + wait)
-        waiting.is_async = bool(waiting.may_return_early) or waits
     if not waiting.is_on_host or waiting.has_side_effects:
+        waiting.is_async = _is_waited_for(sampler, times)
         return
-    if waiting.returns_value:  # a framework that knows of no work now had none to leave
-        unsure = [one for one in waiting.frameworks if one.device.has_unfinished_work() is None]
-        waiting.frameworks = tuple(unsure)
-    waiting.is_async = _leaves_work(sampler, wait_for_nothing)
+    waiting.is_async = _leaves_work(sampler, times)
     if not waiting.is_async:
         # It computes with no framework, so no time of it may include a wait for one.
         waiting.frameworks = ()
@@ -78,10 +72,10 @@ def detect_async(sampler: Sampler) -> None:
         sampler.seconds = dict.fromkeys(sampler.seconds, max(quickest, stats.SHORTEST))
 
 
-def _time_waits(sampler: Sampler) -> list[tuple[float, float, float]]:
+def _time_waits(sampler: Sampler) -> Times:
     """Seconds of some calls, of the wait after each, and of one more, for nothing."""
     timer, waiting = sampler.timer, sampler.waiting
-    times: list[tuple[float, float, float]] = []
+    times: Times = []
     turns = min(MOST_PROBES, math.ceil(PROBE_SECONDS / sampler.seconds["throughput"]))
     while len(times) < turns:
         start = timer()
@@ -98,12 +92,27 @@ def _time_waits(sampler: Sampler) -> list[tuple[float, float, float]]:
     return times
 
 
-def _leaves_work(sampler: Sampler, wait_for_nothing: float) -> bool:
+def _is_waited_for(sampler: Sampler, times: Times) -> bool:
+    """Do host and device both have a part in a long call; is there a wait after a shorter one?"""
+    call, wait, wait_for_nothing = map(statistics.median, zip(*times, strict=True))
+    negligible = NEGLIGIBLE_SHARE_OF_A_TIME * (call + wait)
+    if sampler.seconds["throughput"] > LONG_SECONDS:
+        return bool(min(call, wait) > negligible)
+    return bool(sampler.waiting.may_return_early or wait - wait_for_nothing > negligible)
+
+
+def _leaves_work(sampler: Sampler, times: Times) -> bool:
     """Does a wait take long after many calls, beside the time that these took themselves?
 
+    Of a call that returns no tensor; frameworks that have left no work are waited for no longer.
     A first wait after other code takes longer than a second, even where there is nothing to wait
     for, so the calls take so long that ten such waits are less than what counts as work.
     """
+    waiting = sampler.waiting
+    if waiting.returns_value:  # a framework that knows of no work now had none to leave
+        unsure = [one for one in waiting.frameworks if one.device.has_unfinished_work() is None]
+        waiting.frameworks = tuple(unsure)
+    wait_for_nothing = statistics.median(for_nothing for _call, _wait, for_nothing in times)
     calls, spent = 1, 0.0
     while spent < 10 * wait_for_nothing / NEGLIGIBLE_SHARE_OF_A_TIME and calls < MOST_CALLS:
         calls *= 2

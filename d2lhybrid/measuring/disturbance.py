@@ -152,7 +152,7 @@ class Disturbance:
     def __init__(self) -> None:
         self._counts = Counts()
         self._held_up: list[Turn] = []  # that are not judged yet
-        self._before = self._latest = self._moment()
+        self._previous_window_start = self._window_start = self._moment()
 
     def _moment(self) -> tuple[float, Usage]:
         """Now, and what the processors have done so far."""
@@ -162,8 +162,9 @@ class Disturbance:
     def watching(self) -> Iterator[None]:
         """While rounds are taken: at the end every turn is judged, and no file is left open."""
         now = self._moment()
-        is_recent = now[0] - self._latest[0] < RECENT_SECONDS
-        self._before, self._latest = (self._latest if is_recent else now), now
+        is_recent = now[0] - self._window_start[0] < RECENT_SECONDS
+        self._previous_window_start = self._window_start if is_recent else now
+        self._window_start = now
         try:
             yield
         finally:
@@ -181,7 +182,7 @@ class Disturbance:
         end = perf_counter()
         if self._counts.held_up(waited, self._counts.waited(), end - begin):
             self._held_up.append(turn)
-        if end - self._latest[0] >= JUDGED_SECONDS:
+        if end - self._window_start[0] >= JUDGED_SECONDS:
             self.judge()
 
     def judge(self) -> None:
@@ -190,12 +191,12 @@ class Disturbance:
         Over half a second or more: what has just begun is judged with what was before.
         """
         now = self._moment()
-        is_long = now[0] - self._latest[0] >= JUDGED_SECONDS
-        since = self._latest if is_long else self._before
+        is_long = now[0] - self._window_start[0] >= JUDGED_SECONDS
+        since = self._window_start if is_long else self._previous_window_start
         usage = Usage(now[1].others - since[1].others, now[1].idle - since[1].idle)
         if self._counts.is_crowded(usage, now[0] - since[0]):
             for turn in self._held_up:
                 turn.is_disturbed = True
         self._held_up.clear()
         if is_long:
-            self._before, self._latest = self._latest, now
+            self._previous_window_start, self._window_start = self._window_start, now

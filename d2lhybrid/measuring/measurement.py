@@ -79,21 +79,21 @@ class Samples:
             needed = max(needed, (self.count + 1) // 2)
         return len(self.undisturbed(*others)) < needed
 
-    def of(self, metric: str | None = None) -> tuple[float, ...]:
+    def usable(self, metric: str | None = None) -> tuple[float, ...]:
         """The samples of the undisturbed rounds, or of all rounds if those are fewer than six.
 
         By one metric, the latency if None; raises ArgumentError if it was not taken.
         """
-        times = self.every(metric)
+        times = self.all_rounds(metric)
         return tuple(times[at] for at in self.enough_undisturbed())
 
-    def log_ratios(self, other: "Samples", metric: str | None = None) -> list[float]:
-        """The logarithms of this time over the other's, in the rounds that disturbed neither."""
-        mine, its = self.every(metric), other.every(metric)
-        rounds = self.enough_undisturbed(other)
-        return stats.log_ratios([mine[at] for at in rounds], [its[at] for at in rounds])
+    def log_ratios_over(self, denominator: "Samples", metric: str | None = None) -> list[float]:
+        """The logarithms of this time over another's, in the rounds that disturbed neither."""
+        above, below = self.all_rounds(metric), denominator.all_rounds(metric)
+        rounds = self.enough_undisturbed(denominator)
+        return stats.log_ratios([above[at] for at in rounds], [below[at] for at in rounds])
 
-    def every(self, metric: str | None = None) -> tuple[float, ...]:
+    def all_rounds(self, metric: str | None = None) -> tuple[float, ...]:
         """The samples of all rounds by one metric; raises ArgumentError if it was not taken."""
         by_metric, metric = self.by_metric, metric or "latency"
         if metric not in by_metric:
@@ -180,7 +180,7 @@ class Measurement(Result, Costs):
         low, high = span(*self.interval(), seconds)
         text = _(
             "{label}: {median} per call (95% interval in this process: {low} to {high}); first "
-            "call {cold}; {calls} warm-up calls."
+            "call {cold}; warm-up calls: {calls}."
         )
         if self.processes:
             text = _(
@@ -193,14 +193,14 @@ class Measurement(Result, Costs):
                 "{cold}."
             )
         message = text.format(
-            processes=self.processes,
+            processes=count(self.processes),
             confidence=percent(stats.coverage(self.processes)),
             label=self.label,
             median=seconds(self.median),
             low=low,
             high=high,
             cold=seconds(self.first_seconds),
-            calls=self.warmup_calls,
+            calls=count(self.warmup_calls),
         )
         lines = [self._uncertain(), sentences(message, *self._remarks()), stamp(self.env)]
         return "\n".join(filter(None, lines))
@@ -232,11 +232,11 @@ class Measurement(Result, Costs):
     @property
     def samples(self) -> tuple[float, ...]:
         """The samples of the latency, in seconds per call, of the rounds that count."""
-        return self.times.of()
+        return self.times.usable()
 
     def median_of(self, metric: str | None = None) -> float:
         """The median by a metric, in seconds per call."""
-        return statistics.median(self.times.of(metric))
+        return statistics.median(self.times.usable(metric))
 
     def interval(self, metric: str | None = None) -> tuple[float, float]:
         """The 95% interval of the median by a metric, (low, high) in seconds per call.
@@ -244,7 +244,7 @@ class Measurement(Result, Costs):
         It is that of the sign test on the samples (Conover, *Practical Nonparametric Statistics*,
         3.2); with fewer than six samples it is infinite.
         """
-        return stats.median_interval(self.times.of(metric))
+        return stats.median_interval(self.times.usable(metric))
 
     @property
     def median(self) -> float:

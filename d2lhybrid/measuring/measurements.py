@@ -131,8 +131,8 @@ class Measurements(Mapping[str, Measurement]):
         if self.processes:
             left = len(self._quiet_processes(label, against))
             return left < self._enough_processes
-        mine, its = self._pair(label, against)
-        return mine.is_busy(self.env, its)
+        numerator, denominator = self._pair(label, against)
+        return numerator.is_busy(self.env, denominator)
 
     @cached_property
     def busy(self) -> bool:
@@ -150,14 +150,17 @@ class Measurements(Mapping[str, Measurement]):
     def log_ratios(
         self, label: str, metric: str | None = None, against: str | None = None
     ) -> list[float]:
-        """The logarithms of the ratios that decide everything: one per round, or per process."""
+        """The logarithms of the ratios that decide everything: one per round, or per process.
+
+        As in ``ratio``, the time of the baseline (or `against`) is over this one's.
+        """
         if self.processes:
             return [
                 statistics.median(process.log_ratios(label, metric, against))
                 for process in self._used_processes(label, against)
             ]
-        mine, its = self._pair(label, against)
-        return its.log_ratios(mine, metric)
+        numerator, denominator = self._pair(label, against)
+        return numerator.log_ratios_over(denominator, metric)
 
     def confidence(self, label: str, against: str | None = None) -> float:
         """The confidence level of the ratio's interval, as a fraction, such as 0.95.
@@ -269,14 +272,15 @@ class Measurements(Mapping[str, Measurement]):
         return 1 + max(0, math.ceil(extra / saved)) if saved > 0 else None
 
     def _pair(self, label: str, against: str | None) -> tuple[Samples, Samples]:
-        """The samples of this one, and those that they are set against.
+        """The samples above and below the line of a ratio: (numerator, denominator).
 
-        Those of the baseline itself are set against its own second turns.
+        Above are those of the baseline (or `against`), below those of this one; if it is the
+        baseline itself, below are its own second turns.
         """
         other = self.baseline if against is None else against
         is_repeat = label == other == self.baseline
-        samples = self.baseline_repeat if is_repeat else self[label].times
-        return samples, self[other].times
+        denominator = self.baseline_repeat if is_repeat else self[label].times
+        return self[other].times, denominator
 
     @property
     def _enough_processes(self) -> int:

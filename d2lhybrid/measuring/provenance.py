@@ -51,7 +51,7 @@ def environment() -> Environment:
     accelerators = [name for one in by_name.values() for name in one.device.accelerators()]
     return Environment(
         date=datetime.now(UTC).isoformat(timespec="seconds"),
-        versions=versions | {framework.name: framework.version() for framework in loaded()},
+        versions=versions | {name: framework.version() for name, framework in by_name.items()},
         cpu=_processor(),
         cores=core_count(),
         threads={name: count for name, count in threads.items() if count is not None},

@@ -14,7 +14,7 @@ Fraction = Annotated[float, msgspec.Meta(ge=0)]  # such as 0.02 for 2%
 
 
 class Result:
-    """What all results share: writing and reading JSON without loss; see docs/results-schema.md."""
+    """Is written to JSON, and read from it without loss."""
 
     def to_json(self) -> str:
         """JSON that `from_json` reads back exactly."""

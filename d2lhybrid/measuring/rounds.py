@@ -27,11 +27,11 @@ from d2lhybrid.measuring.sampler import Sampler
 ROUNDS_BEFORE_FIRST_LOOK = 20
 MOST_ROUNDS = 2000
 # Warming up takes at most this share of the time limit, and calibrating as much again.
-WARM_UP_SHARE = 0.25
+WARM_UP_SHARE_OF_LIMIT = 0.25
 # Six rounds, or enough that no other program disturbed, may take so many times the limit.
 MOST_LIMITS_FOR_ENOUGH_ROUNDS = 2.0
 # Warming up may take so many seconds, or the limit, as long as there are not enough times.
-WARM_UP_WITH_FEW_TIMES = 0.25
+WARM_UP_SECONDS_WITH_FEW_TIMES = 0.25
 # Callables get equally many calls if the times of neighbours differ by less than this factor.
 SIMILAR_FACTOR = 8.0
 
@@ -135,8 +135,8 @@ class Rounds:
         So many rounds are to fit into the limit that it can be asked whether they are clear.
         """
         self.disturbance = Disturbance()
-        share = time_limit * WARM_UP_SHARE / len(self.samplers)
-        longer = max(share, min(WARM_UP_WITH_FEW_TIMES, time_limit))
+        share = time_limit * WARM_UP_SHARE_OF_LIMIT / len(self.samplers)
+        longer = max(share, min(WARM_UP_SECONDS_WITH_FEW_TIMES, time_limit))
         self._count_in_each(self.samplers.values(), lambda each: warm_up(each, share, longer))
         self._count_in_each(self.samplers.values(), detect_async)
         waiting = [sampler.waiting for sampler in self.samplers.values()]
@@ -164,7 +164,7 @@ class Rounds:
         for sampler in self.samplers.values():
             sampler.turns.clear()
             for metric, calls in sampler.inner_iterations.items():
-                fitting = int(calls * min(1.0, seconds / spent))
+                fitting = int(calls * min(1.0, seconds / max(spent, stats.SHORTEST)))
                 sampler.inner_iterations[metric] = max(1, fitting)
 
     @_no_collection()

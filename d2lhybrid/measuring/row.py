@@ -38,13 +38,13 @@ class Times:
     @property
     def shown_ratio(self) -> str:
         """How many times as fast it is; "at least" so many, if the machine was busy."""
-        return in_words(self.ratio, self.bound_while_busy)
+        return ratio_in_words(self.ratio, self.bound_while_busy)
 
     @property
     def shown_inverse(self) -> str:
         """How many times as long it takes."""
         inverse = 1 / self.ratio if self.ratio else inf
-        return in_words(inverse, 1 / self.bound_while_busy if self.bound_while_busy else None)
+        return ratio_in_words(inverse, 1 / self.bound_while_busy if self.bound_while_busy else None)
 
     @property
     def is_not_faster(self) -> bool:
@@ -193,7 +193,7 @@ def fastest(rows: Sequence[Row]) -> Row:
     return max(rows, key=lambda row: row.latency.ratio)
 
 
-def in_words(ratio: float, nearer: float | None) -> str:
+def ratio_in_words(ratio: float, nearer: float | None) -> str:
     """A ratio, or that it is at least, or at most, the end that is nearer to 1."""
     if nearer is None:
         return number(ratio)
@@ -202,7 +202,7 @@ def in_words(ratio: float, nearer: float | None) -> str:
     return text.format(ratio=number(nearer))
 
 
-def named(label: str, deprecated: bool, other_runtime: bool = False) -> str:
+def named(label: str, deprecated: bool, other_runtime: bool) -> str:
     """The label as it is shown, with a word if it is deprecated or another runtime."""
     if other_runtime:
         # Translators: a way to run a model in a package other than its framework

@@ -84,7 +84,6 @@ class Sampler:
         synchronize()  # some frameworks compile what they wait by
         with self.compilations.recording_first_call():
             started = time_cold_start(self.target, self.timer, build_timeout)
-        self.notes += filter(None, [started.costs.note])
         function, args, kwargs = started.function, self.target.args, self.target.kwargs
         self.function = function
         # As quick as people write it, f(x), but for 15 ns; f(*args, **kwargs) takes 30.

@@ -59,15 +59,15 @@ def _samples_outside(count: int, confidence: float) -> int | None:
     return k - 1 if k else None
 
 
-def coverage(count: int, confidence: float = CONFIDENCE) -> float:
+def coverage(count: int) -> float:
     """How often the interval of so many samples holds the median; 0 where there is none.
 
-    Order statistics come in steps, so it is a little more than the `confidence` that was asked for.
+    Order statistics come in steps, so it is a little more than 95%.
 
     >>> round(coverage(6), 3), round(coverage(9), 3), coverage(5)
     (0.969, 0.961, 0.0)
     """
-    outside = _samples_outside(count, confidence)
+    outside = _samples_outside(count, CONFIDENCE)
     if outside is None:
         return 0.0
     beyond = sum(comb(count, below) for below in range(outside + 1))
@@ -92,11 +92,11 @@ def confidence(rounds: int) -> float:
     return CONFIDENCE_OF_WIDER_INTERVALS if rounds in ROUNDS_WITH_WIDER_INTERVALS else CONFIDENCE
 
 
-def log_ratios(baseline: Sequence[float], other: Sequence[float]) -> list[float]:
-    """The logarithms of the ratios, round by round."""
-    of_baseline = np.log(np.maximum(np.asarray(baseline, dtype=float), SHORTEST))
-    of_other = np.log(np.maximum(np.asarray(other, dtype=float), SHORTEST))
-    return list(of_baseline - of_other)
+def log_ratios(numerators: Sequence[float], denominators: Sequence[float]) -> list[float]:
+    """The logarithms of the ratios of two times, round by round."""
+    above = np.log(np.maximum(np.asarray(numerators, dtype=float), SHORTEST))
+    below = np.log(np.maximum(np.asarray(denominators, dtype=float), SHORTEST))
+    return list(above - below)
 
 
 def noise_floor(logarithms: Sequence[float]) -> float:

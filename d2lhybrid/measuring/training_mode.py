@@ -11,7 +11,7 @@ from d2lhybrid.core.i18n import gettext as _, names
 from d2lhybrid.core.wording import name_of
 
 
-def warnings(functions: Mapping[str, Any]) -> list[str]:
+def training_mode_warnings(functions: Mapping[str, Any]) -> list[str]:
     """A sentence for each model in training mode: who compares wants to measure inference."""
     text = _(
         "{model} is in training mode, which matters for {layers}. To measure inference, call "

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from d2lhybrid.backends import known
 from d2lhybrid.backends.base import BUSY_BOUND
-from d2lhybrid.measuring.stats import MARGIN, Estimate
+from d2lhybrid.measuring.stats import Estimate
 
 
 @dataclass(frozen=True)
@@ -43,15 +43,17 @@ class Verdict:
         return self.low if self.word == "faster" else self.high
 
 
-def decide_verdict(interval: Estimate, floor: float, margin: float = MARGIN) -> str:
+def decide_verdict(interval: Estimate, floor: float, margin: float) -> str:
     """The verdict by a ratio, above 1 if faster, with the ends of its interval.
 
     First, two callables are the same if the whole interval lies within the margin. Otherwise a
     difference counts if the whole interval lies beyond the noise floor. With fewer rounds, or
     processes, than an interval needs, it is undecided.
 
-    >>> decide_verdict((1.5, 1.4, 1.6), floor=0.01), decide_verdict((1.0, 0.99, 1.01), floor=0.01)
-    ('faster', 'same')
+    >>> decide_verdict((1.5, 1.4, 1.6), floor=0.01, margin=0.02)
+    'faster'
+    >>> decide_verdict((1.0, 0.99, 1.01), floor=0.01, margin=0.02)
+    'same'
     """
     _, low, high = interval
     if 1 / (1 + margin) <= low and high <= 1 + margin:

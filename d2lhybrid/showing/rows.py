@@ -44,7 +44,7 @@ def _row(c: Measurements, m: Measurement) -> Row:
 
 
 def _times(c: Measurements, m: Measurement, metric: str) -> Times:
-    samples, of_time = m.times.of(metric), m.interval(metric)
+    samples, of_time = m.times.usable(metric), m.interval(metric)
     spread = max(of_time[0], min(samples)), min(of_time[1], max(samples))
     if m.label == c.baseline:
         return Times(m.median_of(metric), spread=spread)

@@ -2,9 +2,9 @@
 
 ``printing`` has tables of figures, ``trials`` what compilers make of the same function, and
 ``plots`` the pictures that are of no comparison. ``guesses`` shows what was found beside what a
-reader has guessed: words and numbers as a table, comparisons as a picture (``bars``) and
-``sentences``; ``memory`` has the peak memory of a call. The language and the other names are handed
-on. Importing this loads no framework and no Matplotlib.
+reader has guessed: words and numbers as a table, comparisons as a picture (``bars``) and what
+stands below it (``revealed``); ``memory`` has the peak memory of a call. The language and the other
+names are handed on. Importing this loads no framework and no Matplotlib.
 """
 
 from d2lhybrid.core.i18n import pad, set_language

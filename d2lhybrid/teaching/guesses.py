@@ -13,7 +13,7 @@ from d2lhybrid.core.wording import kind_of, write_nearest
 from d2lhybrid.experiments.comparison import Comparison
 from d2lhybrid.showing.remarks import uncertain
 from d2lhybrid.teaching.bars import Group, picture, picture_in_words
-from d2lhybrid.teaching.sentences import Revealed
+from d2lhybrid.teaching.revealed import Revealed
 
 Plain = str | float  # numbers of NumPy, too
 NEAR = 0.1 + 1e-9  # how far a guess may lie from a measured number, as a fraction of it
@@ -58,7 +58,7 @@ def reveal(
     if kind is Comparison:
         _reveal_comparisons(actual, guess)
     else:
-        print(in_words(actual, guess))
+        print(guesses_table(actual, guess))
 
 
 def _reveal_comparisons(results: Any, guess: Mapping[str, Any]) -> None:
@@ -138,10 +138,11 @@ def _require_guess(name: str, guessed: Any, kind: type) -> None:
         raise ArgumentError(message.format(name=name, received=guessed))
 
 
-def in_words(actual: Mapping[str, Any], guess: Mapping[str, Plain]) -> str:
+def guesses_table(actual: Mapping[str, Any], guess: Mapping[str, Plain]) -> str:
     """A row for each name, with a mark where the guess is wrong, and how many are right.
 
-    >>> print(in_words({"exp": "dropped", "tanh": "fused"}, {"exp": "dropped", "tanh": "kept"}))
+    >>> guesses = {"exp": "dropped", "tanh": "kept"}
+    >>> print(guesses_table({"exp": "dropped", "tanh": "fused"}, guesses))
           your guess  actual
     exp   dropped     dropped
     tanh  kept        fused    ✗

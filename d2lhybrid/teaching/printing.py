@@ -28,8 +28,7 @@ def print_table(heads: Sequence[str], rows: Sequence[Sequence[object]], group: s
 def has_compiler() -> bool:
     """Is there the C++ compiler that ``torch.compile`` calls on this system?
 
-    That is the one that the environment variable CXX names, or else g++, clang++ on a Mac, and cl
-    on Windows.
+    That is the one that the environment variable CXX names, or else g++, and clang++ on a Mac.
 
     >>> from unittest.mock import patch
     >>> with patch.dict("os.environ", CXX="a-compiler-that-is-missing"):

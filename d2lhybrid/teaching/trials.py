@@ -13,7 +13,7 @@ from d2lhybrid.backends.outputs import to_host
 from d2lhybrid.core import errors
 from d2lhybrid.core.arguments import Function
 from d2lhybrid.core.errors import ArgumentError
-from d2lhybrid.core.i18n import gettext as _, listed
+from d2lhybrid.core.i18n import gettext as _, listed, names
 from d2lhybrid.core.table import Column, Table
 from d2lhybrid.core.wording import described, unknown_label
 
@@ -50,6 +50,8 @@ def _numbers(value: Any) -> Any:
     """Arrays of any framework as rounded Python numbers; what is no number as it is."""
     if isinstance(value, (list, tuple)):
         return [_numbers(part) for part in value]
+    if isinstance(value, Mapping):  # in one order, because JAX sorts what it returns
+        return {key: _numbers(value[key]) for key in sorted(value, key=str)}
     array = to_host(value)
     if array is None:
         return value
@@ -75,7 +77,7 @@ class Tried:
     def verdict(self, expected: Any, as_good: bool) -> str:
         """The word for it in the table."""
         first, second = self.graphs
-        if isinstance(self.result, Raised):
+        if isinstance(self.result, Raised):  # also where eager execution raises it
             return self.result.partition(":")[0]
         if not self.same(expected):
             return _("different numbers") if as_good else _("wrong result")
@@ -85,7 +87,7 @@ class Tried:
 
     def notice(self, expected: Any) -> str:
         """What tells somebody who has no eager result beside it."""
-        if isinstance(self.result, Raised):
+        if isinstance(self.result, Raised):  # also where eager execution raises it
             return _("an error")
         if self.warnings:
             return _("a warning")
@@ -126,6 +128,7 @@ class Trials:
         eager: makes the uncompiled version of a function; the function itself if not given.
         reset: called before each way, and before the eager calls.
         graphs: how many graphs a compiled function has so far.
+        situations: the rows of the table, which several of these objects may share.
 
     >>> import operator
     >>> trials = Trials({"frozen": lambda f, example: lambda x: f(example)}, inputs=(1, 2))
@@ -144,7 +147,7 @@ class Trials:
     eager: Callable[[Function], Function] = lambda function: function
     reset: Callable[[], object] = lambda: None
     graphs: Callable[[Function], int] = lambda compiled: 0
-    situations: dict[str, Situation] = field(default_factory=dict, init=False)
+    situations: dict[str, Situation] = field(default_factory=dict)
 
     def __call__(
         self,
@@ -172,11 +175,11 @@ class Trials:
         text = _("Expected {examples}. Received: {received}.")
         if len(inputs) != 2:
             received = f"inputs=({described(inputs, {})})"
-            names = {"examples": "inputs=(example, other)", "received": received}
-            raise ArgumentError(text.format(**names))
+            fields = {"examples": "inputs=(example, other)", "received": received}
+            raise ArgumentError(text.format(**fields))
         if instead and not self.situations:
-            names = {"examples": 'trials(function, "situation")', "received": f"{instead=}"}
-            raise ArgumentError(text.format(**names))
+            fields = {"examples": 'trials(function, "situation")', "received": f"{instead=}"}
+            raise ArgumentError(text.format(**fields))
         if instead and of and of not in self.situations:
             raise unknown_label(of, self.situations, {})
         example, other = inputs
@@ -191,7 +194,7 @@ class Trials:
             is_same = as_good or isinstance(row.eager, Raised) or repr(row.eager) == repr(expected)
             differing += [] if is_same else [_("eager")]
             text = _("{name} (differs: {ways})") if differing else "{name}"
-            row.instead.append(text.format(name=instead, ways=", ".join(differing)))
+            row.instead.append(text.format(name=instead, ways=names(differing)))
         elif of:
             happens = {name: each.verdict(expected, as_good) for name, each in tried.items()}
             noticed = {name: each.notice(expected) for name, each in tried.items()}
@@ -203,12 +206,13 @@ class Trials:
         """The result for the other input, after the example; each call may write into a copy."""
         self.reset()
         graphs = []
+        for_compiler, *inputs = map(_copied, (example, example, other))
 
         def second() -> Any:
             version = function() if isinstance(function, type) else function
-            compiled = way(version, copy.deepcopy(example))
-            for given in (example, other):
-                result = compiled(copy.deepcopy(given))
+            compiled = way(version, for_compiler)
+            for given in inputs:
+                result = compiled(given)
                 graphs.append(self.graphs(compiled) if count else 0)
             return result
 
@@ -238,12 +242,22 @@ class Trials:
         return self._table().html()
 
 
+def _copied(given: Any) -> Any:
+    """A copy of an input; raises ArgumentError if it can't be copied."""
+    try:
+        return copy.deepcopy(given)
+    except Exception as error:
+        text = _("Expected inputs that can be copied. Received: {received} ({reason}).")
+        received, reason = described([given], {}), _line(error)
+        raise ArgumentError(text.format(received=received, reason=reason)) from error
+
+
 def _grouped(words: Mapping[str, str]) -> list[tuple[str, str]]:
     """Each word with the names that have it."""
-    names: dict[str, list[str]] = {}
+    having: dict[str, list[str]] = {}
     for name, word in words.items():
-        names.setdefault(word, []).append(name)
-    return [(word, ", ".join(having)) for word, having in names.items()]
+        having.setdefault(word, []).append(name)
+    return [(word, names(group)) for word, group in having.items()]
 
 
 def _joined(words: Mapping[str, str]) -> str:

@@ -13,7 +13,7 @@ from subprocess import PIPE, CompletedProcess, TimeoutExpired
 
 from d2lhybrid.backends import get, known, variables_for_child
 from d2lhybrid.core.i18n import general, gettext as _, language
-from d2lhybrid.core.subprocesses import run, run_python, status
+from d2lhybrid.core.subprocesses import run, started_python, status
 from d2lhybrid.core.table import Column, Table
 from d2lhybrid.core.toolchain import find_compiler, install_command, no_compiler
 
@@ -103,7 +103,9 @@ def probe(name: str) -> None:
 def _framework(name: str) -> Check:
     """What a new Python finds that probes the framework."""
     program = [f'from d2lhybrid.verbs.doctor import probe; probe("{name}")']
-    return _answer(name, [sys.executable, "-P", "-c", *program], partial(run_python, program))
+    return _answer(
+        name, [sys.executable, "-P", "-c", *program], partial(run, program, start=started_python)
+    )
 
 
 def _compiler(name: str) -> Check:

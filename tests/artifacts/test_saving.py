@@ -184,7 +184,7 @@ def test_without_a_proof_nothing_is_saved(tmp_path, monkeypatch, case):
     status = ENDS[case]
     failing = isinstance(status, Exception)
     ran = Mock(side_effect=status if failing else None, return_value=Mock(returncode=status))
-    monkeypatch.setattr(proof, "run_python", ran)
+    monkeypatch.setattr(proof, "run", ran)
     with pytest.raises(SaveError):
         save(nn.Linear(3, 2), tmp_path / "a", torch.ones(1, 3))
     assert not list(tmp_path.iterdir())

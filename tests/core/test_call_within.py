@@ -73,6 +73,12 @@ def test_a_limit_that_is_over_as_the_call_begins():
     sleep(0.05)
 
 
+def test_the_limit_is_written_as_the_language_does(monkeypatch):
+    monkeypatch.setenv("D2LHYBRID_LANGUAGE", "pt")
+    with pytest.raises(LimitExceeded, match=r"^0,05$"):
+        call_within(0.05, spin)
+
+
 def test_another_thread_has_no_limit():
     errors = []
 

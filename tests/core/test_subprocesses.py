@@ -10,7 +10,7 @@ import psutil
 import pytest
 from processes import ROOT
 
-from d2lhybrid.core.subprocesses import run, run_python
+from d2lhybrid.core.subprocesses import run, started_python
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="Windows has no such signals")
 SECONDS = 60.0  # far longer than anything here takes
@@ -42,8 +42,8 @@ sleeping.wait()
 """
 CALLER = f"""
 import os, sys
-from d2lhybrid.core.subprocesses import run_python
-run_python([{CHILD!r}, sys.argv[1]], 300.0, env=os.environ)
+from d2lhybrid.core.subprocesses import run, started_python
+run([{CHILD!r}, sys.argv[1]], 300.0, start=started_python, env=os.environ)
 """
 
 
@@ -83,5 +83,7 @@ def test_a_python_ends_with_its_caller_and_so_does_what_it_started(tmp_path, sen
 
 def test_a_python_has_nothing_to_read_and_nothing_ends_it_early():
     code = "import sys, time; time.sleep(0.5); print(repr(sys.stdin.read()), sys.argv[1])"
-    done = run_python([code, "given"], SECONDS, env=os.environ, stdout=subprocess.PIPE)
+    done = run(
+        [code, "given"], SECONDS, start=started_python, env=os.environ, stdout=subprocess.PIPE
+    )
     assert (done.returncode, done.stdout) == (0, b"'' given\n")

@@ -55,7 +55,7 @@ def test_the_noise_floor_is_the_far_end_of_the_interval():
     ],
 )
 def test_verdicts(interval, floor, expected):
-    assert decide_verdict(interval, floor) == expected
+    assert decide_verdict(interval, floor, stats.MARGIN) == expected
 
 
 def test_a_slope_leaves_out_what_is_paid_once():
@@ -130,8 +130,8 @@ def test_with_the_other_one_as_baseline_faster_is_slower(low, width, floor):
     edges = [1 + floor, 1 / (1 + floor), 1 + stats.MARGIN, 1 / (1 + stats.MARGIN)]
     assume(all(abs(end / edge - 1) > 1e-9 for end in (low, high) for edge in edges))
     opposite = {"faster": "slower", "slower": "faster", "same": "same", "undecided": "undecided"}
-    verdict = decide_verdict((low, low, high), floor)
-    assert decide_verdict((1 / low, 1 / high, 1 / low), floor) == opposite[verdict]
+    verdict = decide_verdict((low, low, high), floor, stats.MARGIN)
+    assert decide_verdict((1 / low, 1 / high, 1 / low), floor, stats.MARGIN) == opposite[verdict]
 
 
 @given(ROUNDS, st.floats(0.01, 100))
@@ -146,7 +146,7 @@ def test_units_of_time_do_not_matter(rounds, factor):
 @given(st.lists(TIMES, min_size=6, max_size=60))
 def test_what_takes_the_same_time_in_each_round_is_the_same(times):
     assert stats.noise_floor(stats.log_ratios(times, times)) == 0
-    assert decide_verdict(ratio(times, times), floor=0.0) == "same"
+    assert decide_verdict(ratio(times, times), 0.0, stats.MARGIN) == "same"
 
 
 @given(st.floats(0, 1), st.floats(1e-6, 1), st.integers(1, 1000), st.integers(2, 8))

@@ -286,6 +286,11 @@ def test_a_measurement_with_too_few_samples_has_no_interval(processes):
     )
 
 
+def test_a_measurement_says_how_many_calls_warmed_it_up():
+    measured = replace(comparison({"a": 1e-3})["a"], warmup_calls=15871)
+    assert repr(measured).splitlines()[0].endswith("; warm-up calls: 15,871.")
+
+
 def test_json_begins_with_what_the_table_shows():
     ways = comparison({"a": 2e-3, "b": 1e-3})
     shown = json.loads(ways.to_json())["summary"]

@@ -19,7 +19,7 @@ from d2lhybrid.graphs.facts import Facts
 from d2lhybrid.measuring.row import Row, Times, fastest
 from d2lhybrid.teaching import reveal
 from d2lhybrid.teaching.bars import Group, picture, picture_in_words
-from d2lhybrid.teaching.sentences import Revealed, sentences_of
+from d2lhybrid.teaching.revealed import Revealed, sentences_of
 
 
 def rows_of(results):

@@ -75,6 +75,35 @@ def test_ways_with_one_outcome_share_a_line(capsys):
     assert capsys.readouterr().out == "eager         -2.0\nhonest, kept  the same\n"
 
 
+def test_numbers_of_a_dict_are_rounded_in_whatever_order_they_come(capsys):
+    def sorting(function, example):
+        return lambda x: dict(sorted((key, part + 1e-7) for key, part in function(x).items()))
+
+    trials = Trials({"sorting": sorting}, inputs=(np.ones(2), np.zeros(2)))
+    trials(lambda x: {"b": x, "a": x + 1}, "a dict")
+    assert rows(trials)[1] == ["a dict", "same as eager"]
+
+
+def test_an_input_that_cannot_be_copied_is_refused_and_no_function_is_blamed():
+    trials = Trials(WAYS, inputs=(torch.ones(2, requires_grad=True) * 2, torch.ones(2)))
+    with pytest.raises(ArgumentError, match=r"can be copied\. Received: Tensor \(RuntimeError: "):
+        trials(abs, "a situation")
+    assert not trials.situations
+
+
+def test_names_are_joined_as_the_language_does(capsys):
+    i18n.set_language("zh")
+    Trials({"honest": WAYS["honest"], "kept": WAYS["honest"]}, inputs=(1, 2))(operator.neg)
+    assert "honest、kept" in capsys.readouterr().out
+
+
+def test_trials_may_share_a_table():
+    table = {}
+    for name in ("one", "two"):
+        Trials(WAYS, inputs=(1, 2), situations=table)(abs, name)
+    assert [*table] == ["one", "two"]
+
+
 def test_graphs_tell_a_fallback_from_a_new_compilation():
     count = []
     counted = {"honest": WAYS["honest"]}

@@ -453,6 +453,12 @@ def test_a_timer_of_long_steps_does_not_make_a_call_look_like_none():
     assert found.inner_iterations <= 10
 
 
+def test_a_timer_of_long_steps_may_say_that_a_round_took_no_time():
+    m = Machine()
+    found = measure(m.function(1e-5), timer=lambda: float(m.now // 0.01 * 0.01), time_limit=0.5)
+    assert found.inner_iterations > 10
+
+
 def test_a_label_that_is_no_text_is_refused():
     with pytest.raises(ArgumentError, match=r"Expected measure\(net, x\).* 3 is no name"):
         measure(sum, [1], label=3)

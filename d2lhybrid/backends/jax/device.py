@@ -12,10 +12,10 @@ import numpy as np
 from d2lhybrid.backends.base import tracing_text
 from d2lhybrid.backends.defaults import device as defaults
 from d2lhybrid.backends.jax import private
-from d2lhybrid.core.environment import number_in
 from d2lhybrid.core.errors import TracingError
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.pytree import leaves
+from d2lhybrid.core.variables import number_in
 
 is_started = private.is_started
 may_return_early = defaults.may_return_early

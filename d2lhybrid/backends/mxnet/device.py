@@ -9,10 +9,10 @@ import mxnet
 from d2lhybrid.backends.base import tracing_text
 from d2lhybrid.backends.defaults import device as defaults
 from d2lhybrid.backends.mxnet import private
-from d2lhybrid.core.environment import number_in
 from d2lhybrid.core.errors import TracingError
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.pytree import leaves
+from d2lhybrid.core.variables import number_in
 
 accelerators = defaults.accelerators
 has_unfinished_work = defaults.has_unfinished_work

@@ -8,9 +8,9 @@ import tensorflow as tf
 from d2lhybrid.backends.base import tracing_text
 from d2lhybrid.backends.defaults import device as defaults
 from d2lhybrid.backends.tensorflow import private
-from d2lhybrid.core.environment import number_in
 from d2lhybrid.core.errors import TracingError
 from d2lhybrid.core.host_array import HostArray
+from d2lhybrid.core.variables import number_in
 
 has_unfinished_work = defaults.has_unfinished_work
 is_started = private.is_started

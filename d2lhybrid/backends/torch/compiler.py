@@ -14,9 +14,9 @@ from d2lhybrid.backends.torch import device, inductor, private
 from d2lhybrid.backends.torch.modules import compiled_in
 from d2lhybrid.backends.variant import DeferredBuild
 from d2lhybrid.core.arguments import Function
-from d2lhybrid.core.environment import variable_set
 from d2lhybrid.core.output import silent
 from d2lhybrid.core.toolchain import USUAL_CXX, no_compiler
+from d2lhybrid.core.variables import variable_set
 
 INDUCTOR = "Inductor"
 no_inductor = partial(no_compiler, "C++", USUAL_CXX)  # Inductor calls that one

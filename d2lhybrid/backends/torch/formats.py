@@ -20,12 +20,12 @@ from d2lhybrid.backends.formats import (
     Option,
     Options,
 )
-from d2lhybrid.core.environment import variable_set
 from d2lhybrid.core.errors import D2LHybridError, NativeRunError, UnsupportedArtifactError, brief
 from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.core.output import silent
 from d2lhybrid.core.permissions import explain_unwritable
 from d2lhybrid.core.toolchain import require
+from d2lhybrid.core.variables import variable_set
 
 # A compiled package asks for libtorch when it is opened, and finds it only if the program has it
 # already: so the linker must not drop it, although the program calls nothing in it.

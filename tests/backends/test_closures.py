@@ -4,7 +4,7 @@ import math
 import os
 from math import cos
 
-from d2lhybrid.core.closures import attributes_in, named_in
+from d2lhybrid.backends.closures import attributes_in, named_in
 
 
 def around():
