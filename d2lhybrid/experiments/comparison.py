@@ -1,7 +1,7 @@
 """What ``compare`` returns: what was measured, and what a reader asks of it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
@@ -35,7 +35,7 @@ def misclaimed(given: Mapping[str, Any]) -> str:
     return _("The variant comes first, then what you claim.") if is_swapped else ""
 
 
-class MeasuresOn(Protocol):
+class ComparisonSource(Protocol):
     """What a comparison came from, as far as it can take more rounds and answer questions."""
 
     def measure_on(self, decided: "Callable[[Comparison], bool]", /) -> "Comparison":
@@ -66,22 +66,21 @@ class Comparison(Result, Measurements):
     """
 
     processes: "tuple[Comparison, ...]" = ()
-    experiment: MeasuresOn | None = field(default=None, compare=False)
+    experiment: ComparisonSource | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        """Raise ValueError unless every measurement went through the same rounds."""
+        """Raise ValueError if rounds are missing, and make facts of what JSON has of them."""
         super().__post_init__()
         if not self.facts:
             return
         from d2lhybrid.graphs.facts import Facts
 
         for label, observed in self.facts.items():
-            if not isinstance(observed, Facts):  # but what JSON has of them
+            if not isinstance(observed, Facts):
                 self.facts[label] = msgspec.convert(observed, Facts)
 
     def __getstate__(self) -> dict[str, Any]:
-        data = {each.name: getattr(self, each.name) for each in fields(self)}
-        return data | {"experiment": None}
+        return vars(self.release())
 
     def __repr__(self) -> str:
         return str(comparison_page(self.rows))
@@ -94,8 +93,8 @@ class Comparison(Result, Measurements):
 
     def _plain(self) -> dict[str, Any]:
         content: dict[str, Any] = msgspec.to_builtins(self.release())
-        del content["experiment"]
-        content["processes"] = [process._plain() for process in self.processes]
+        for each in (content, *content["processes"]):
+            del each["experiment"]
         return content
 
     def _derived(self) -> dict[str, Any]:
@@ -128,11 +127,11 @@ class Comparison(Result, Measurements):
         If the claim holds, a line says so: "✓ tf.function is faster than eager: 4.21 times." If it
         is undecided, and the comparison has its experiment, more rounds are taken, for up to three
         times the comparison's limit or 20 s, whichever is longer, but at most 30 times the limit;
-        or in up to three times as many processes. The line then says how many rounds or processes
-        it took, because this comparison stays as it is, or that the claim is still undecided, and
-        why. A terminal says meanwhile that it measures, unless the comparison had
-        ``progress=False``. If other programs held a variant up, nothing contradicts a claim, and
-        the line says so at once, unless there are fewer than six rounds or processes.
+        or in up to six processes, or three times as many if that is more. The line then says how
+        many rounds or processes it took, because this comparison stays as it is, or that the claim
+        is still undecided, and why. A terminal says meanwhile that it measures, unless the
+        comparison had ``progress=False``. If other programs held a variant up, nothing contradicts
+        a claim, and the line says so at once, unless there are fewer than six rounds or processes.
 
         Args:
             label: the variant.

@@ -234,7 +234,7 @@ class Experiment:
 
         is_baseline = sampler.label == self.baseline
         random = sampler.random or self.rounds.samplers[self.baseline].random
-        if random:  # a compiler draws other numbers, so equal losses prove nothing
+        if random:  # a compiler draws other numbers, so different losses prove nothing
             if not is_baseline:
                 text = _("losses not compared, because of random layers: {layers}")
                 sampler.notes.append(text.format(layers=names(random)))

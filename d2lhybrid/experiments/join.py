@@ -13,11 +13,12 @@ def join(
     *,
     seed: int,
     unavailable: Mapping[str, str] = {},
+    count: int | None = None,
 ) -> Comparison:
     """One comparison of what several processes measured, at least one.
 
     A variant that one of them could not measure is left out, with its reason or that which
-    `unavailable` has.
+    `unavailable` has. Their time limit is that of `count` processes, or of all if None.
     """
     reasons: dict[str, str] = {}
     for process in processes:
@@ -36,7 +37,7 @@ def join(
         unavailable=reasons,
         seed=seed,
         stopped=next((why for why in ("limit", "most") if why in stopped), "clear"),
-        limit_needed=len(processes) * longest if longest else None,
+        limit_needed=(count or len(processes)) * longest if longest else None,
         processes=tuple(process.release() for process in processes),
     )
 

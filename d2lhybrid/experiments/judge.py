@@ -16,11 +16,13 @@ from d2lhybrid.showing.claim_sentences import contradicted, expected, held, need
 UNDECIDED = "application/vnd.d2lhybrid.undecided+json"
 DECIDED = "application/vnd.d2lhybrid.decided+json"
 
+# A comparison, which imports this.
 C = TypeVar("C", bound=Measurements)
-MeasureOn = Callable[[Callable[[C], bool]], C]
 
 
-def judge(comparison: C, claim: Claim, measure_on: MeasureOn[C] | None) -> tuple[str, C]:
+def judge(
+    comparison: C, claim: Claim, measure_on: Callable[[Callable[[C], bool]], C] | None
+) -> tuple[str, C]:
     """Show a line if it holds, raise if it is contradicted; otherwise measure on, and say so.
 
     While other programs hold it up, nothing more is measured, because that is held up as well.
@@ -58,7 +60,7 @@ def judge(comparison: C, claim: Claim, measure_on: MeasureOn[C] | None) -> tuple
             busy=comparison.is_busy(claim.label, claim.against),
         )
     else:
-        more = "" if comparison is before else needed_more(comparison)
+        more = "" if comparison is before else needed_more(comparison, before)
         _show(claim, sentences(held(claim, comparison), more), DECIDED)
     return outcome, comparison
 

@@ -121,7 +121,8 @@ class ProcessExperiment:
 
     def comparison(self) -> Comparison:
         """What the processes so far say, without the facts that the first has found."""
-        joined = join(self.comparisons, unavailable=self.unavailable, seed=self.experiment.seed)
+        seed, unavailable = self.experiment.seed, self.unavailable
+        joined = join(self.comparisons, seed=seed, unavailable=unavailable, count=self.count)
         return self._completed(joined)
 
     def _completed(self, comparison: Comparison) -> Comparison:
@@ -246,9 +247,9 @@ class OneProcessExperiment(ProcessExperiment):
         return self._measure(1)
 
     def measure_on(self, decided: Callable[[Comparison], bool], /) -> Comparison:
-        """Measure in a second process, for as long as a claim may take, unless it is decided.
+        """Measure in a second process, whose comparison replaces the table's, unless it is decided.
 
-        There is no third, and each is a comparison of its own.
+        It may take as long as a claim may. There is no third.
         """
         message = N_("the claim is undecided: measuring for up to {seconds} s more")
         seconds = general(claim_seconds(self.experiment.time_limit))

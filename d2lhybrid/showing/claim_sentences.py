@@ -58,12 +58,14 @@ def held(claim: Claim, c: Measurements) -> str:
     return sentences(_(text).format(**_figures(claim, c) | times), metric, size, while_busy)
 
 
-def needed_more(c: Measurements) -> str:
-    """How many rounds or processes it took, where the table's were too few."""
+def needed_more(c: Measurements, before: Measurements) -> str:
+    """How many rounds or processes it took, where those of `before` were too few."""
     if c.processes:
-        text = _("The table's processes don't show it; {processes} processes do.")
+        text = _("The first processes don't show it; {processes} processes do.")
         return text.format(processes=len(c.processes))
-    text = _("The table's rounds don't show it; {rounds} rounds do.")
+    text = _("The first rounds don't show it; {rounds} rounds do.")
+    if c.seed != before.seed:  # then its rounds are none of those before
+        text = _("Another process shows it, in {rounds} rounds.")
     return text.format(rounds=count(c.rounds))
 
 

@@ -211,13 +211,15 @@ torch.backends.cudnn.benchmark = True
 torch.backends.cudnn.conv.fp32_precision = "ieee"
 torch.backends.mha.set_fastpath_enabled(False)
 torch.backends.cuda.enable_flash_sdp(False)
+torch.autocast("cpu", torch.float16).__enter__()
 def state():  # by text, as cloudpickle can't send the modules that the code names
     backends = getattr(torch, "backends")
     flags = "cudnn.benchmark", "cudnn.conv.fp32_precision"
     tells = "mha.get_fastpath_enabled", "cuda.flash_sdp_enabled"
     warns = torch.is_deterministic_algorithms_warn_only_enabled()
     values = [attrgetter(flag)(backends) for flag in flags]
-    return warns, values, [attrgetter(one)(backends)() for one in tells]
+    products = (torch.ones(1, 1) @ torch.ones(1, 1)).dtype
+    return warns, products, values, [attrgetter(one)(backends)() for one in tells]
 """,
     "jax": """
 import jax

@@ -191,6 +191,21 @@ def test_a_step_of_training_copies_a_model_that_keeps_an_activation():
     assert losses[0] == pytest.approx(expected.item())
 
 
+@pytest.mark.parametrize("place", [lambda net: net, torch.nn.Sequential], ids=["whole", "inside"])
+def test_eager_training_of_what_was_compiled_runs_eagerly(place):
+    class Traced(torch.nn.Linear):
+        def forward(self, x):
+            return super().forward(x) + torch.compiler.is_compiling()
+
+    torch.manual_seed(0)
+    net = Traced(8, 1)
+    fast = place(torch.compile(net, backend="eager"))
+    optimizer = torch.optim.SGD(net.parameters(), 0.01)
+    steps = training(fast, torch.nn.MSELoss(), optimizer, (X, torch.zeros(1, 1)))
+    expected = torch.nn.Linear.forward(net, X).pow(2).item()
+    assert steps["eager"]()[0].item() == pytest.approx(expected)
+
+
 def test_the_code_for_onnx_runtime_gets_all_outputs(tmp_path, monkeypatch):
     class Two(torch.nn.Module):
         def forward(self, x):
@@ -200,6 +215,13 @@ def test_the_code_for_onnx_runtime_gets_all_outputs(tmp_path, monkeypatch):
     names = {"torch": torch, "net": Two().eval(), "x": X}
     exec(variants(names["net"], X).code["onnxruntime"], names)
     assert torch.equal(torch.stack([names["y"], *names["others"]]), torch.stack([X + 1, X * 2]))
+
+
+def test_no_code_for_onnx_runtime_is_shown_where_tensors_are_nested():
+    state = torch.zeros(1, 4), torch.zeros(1, 4)
+    ways = variants(torch.nn.LSTM(8, 4).eval(), torch.ones(3, 8), state)
+    assert "onnxruntime" not in ways.code
+    assert "torch.compile" in ways.code
 
 
 def optional(x):
@@ -430,11 +452,11 @@ def test_the_limit_of_compilations_is_said_where_it_is_reached(make, line):
     assert explain(model, *given).fallbacks == ()
     torch.compiler.reset()
     model, given = make(limit + 3)
-    before = dynamo.compilations(compiled_in(model))
+    before = dynamo.programs_kept(compiled_in(model))
     (finding,) = explain(model, *given).fallbacks
     assert f"limit of {limit} " in finding.reason
     assert line in linecache.getline(finding.file, finding.line)
-    assert dynamo.compilations(compiled_in(model)) == before
+    assert dynamo.programs_kept(compiled_in(model)) == before
 
 
 step = torch.compile(times, backend="eager", dynamic=False)  # named as a method of optimizers

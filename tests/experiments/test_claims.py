@@ -135,7 +135,7 @@ def test_an_undecided_claim_measures_on_until_it_is_decided(capsys):
     assert judgement.comparison.verdict("b") == "faster"
     assert judgement.comparison.rounds > c.rounds
     said = capsys.readouterr().out  # for the table still says that it is undecided
-    assert re.match(r"✓ b is faster than a: \S+ times\. The table's .* \d+ rounds do\.$", said)
+    assert re.match(r"✓ b is faster than a: \S+ times\. The first rounds .* \d+ rounds do\.$", said)
     assert f"{c.rounds} rounds" not in said
     assert c.verdict("b") == "undecided"
     with pytest.raises(ClaimError) as raised:  # by all that was measured
@@ -145,6 +145,15 @@ def test_an_undecided_claim_measures_on_until_it_is_decided(capsys):
         judgement = other.claim("b", "faster")
         assert (judgement.outcome, judgement.comparison) == ("undecided", c)
         assert "Claimed: 'b' is faster than 'a'" in capsys.readouterr().out
+
+
+def test_that_another_process_decided_a_claim_is_said(capsys):
+    """Its rounds replace the first ones, and may be fewer."""
+    later = comparison({"a": 1e-3, "b": 5e-4}, rounds=20, seed=2)
+    experiment = SimpleNamespace(measure_on=lambda _is_over: later)
+    c = comparison({"a": 1e-3, "b": 0.99e-3}, noise=0.2, seed=1, experiment=experiment)
+    assert c.claim("b", "faster").comparison is later
+    assert capsys.readouterr().out.endswith("times. Another process shows it, in 20 rounds.\n")
 
 
 def test_the_rounds_of_an_earlier_claim_decide_the_next_one():
@@ -351,6 +360,11 @@ def test_what_a_process_left_out_is_unknown_to_every_question():
     for question in (*asked, lambda label: joined.claim(label, "faster")):
         with pytest.raises(UnknownLabelError, match="it ended"):
             question("b")
+
+
+def test_the_limit_that_processes_need_is_that_of_as_many_as_were_asked_for():
+    c = comparison({"a": 1e-3, "b": 5e-4}, rounds=5, limit_needed=3.0)
+    assert join([c] * 6, seed=1, count=2).limit_needed == 6.0
 
 
 def test_of_rounds_that_were_disturbed_the_others_decide():

@@ -18,7 +18,7 @@ is_started = defaults.is_started
 
 
 def devices() -> list[str]:
-    return ["cpu", *map(str, _accelerators())]
+    return ["cpu", *map(str, _devices_in_machine())]
 
 
 def compute_on(device: str) -> float:
@@ -109,7 +109,7 @@ def _tracing_text() -> str:
 
 
 @cache
-def _accelerators() -> list[torch.device]:
+def _devices_in_machine() -> list[torch.device]:
     """The accelerators in this machine: of CUDA, MPS, XPU, ..."""
     found = torch.accelerator.current_accelerator(check_available=True)
     count = torch.accelerator.device_count() if found else 0
@@ -121,7 +121,7 @@ def used(kind: str = "") -> list[torch.device]:
 
     To ask CUDA about a device without a context would make one, which takes memory there.
     """
-    found = [one for one in _accelerators() if one.type == (kind or one.type)]
+    found = [one for one in _devices_in_machine() if one.type == (kind or one.type)]
     return [one for one in found if one.type != "cuda" or cuda_context(one.index)]
 
 
@@ -138,6 +138,10 @@ def settings(with_threads: bool) -> Iterable[defaults.Setting]:
     only_warns = torch.is_deterministic_algorithms_warn_only_enabled()
     yield partial(torch.use_deterministic_algorithms, warn_only=only_warns), (is_deterministic,)
     yield torch.set_grad_enabled, (torch.is_grad_enabled(),)
+    for kind in ("cpu", "cuda"):
+        if torch.is_autocast_enabled(kind):
+            yield torch.set_autocast_dtype, (kind, torch.get_autocast_dtype(kind))
+            yield torch.set_autocast_enabled, (kind, True)
     yield torch.backends.mha.set_fastpath_enabled, (torch.backends.mha.get_fastpath_enabled(),)
     for name in ("benchmark", "deterministic"):
         yield _set, ("cudnn", name, getattr(torch.backends.cudnn, name))

@@ -41,14 +41,10 @@ def switched_off() -> str:
 
 
 class Noted(NamedTuple):
-    """What TorchDynamo has noted in this process so far.
+    """What TorchDynamo has noted in this process so far."""
 
-    ``breaks``: the graph breaks, each at the line of the user's code. ``failed_records``: its
-    records of the latest functions that it gave up.
-    """
-
-    breaks: list[Finding]
-    failed_records: list[Any]
+    breaks: list[Finding]  # the graph breaks, each at the line of the user's code
+    failed_records: list[Any]  # its records of the latest functions that it gave up
 
     def since(self, before: "Noted") -> "Noted":
         """What was noted after `before`."""
@@ -91,7 +87,7 @@ def codes_of(model: Any) -> list[CodeType]:
     return list({id(code): code for code in codes if code}.values())
 
 
-def compilations(compiled: Sequence[Any]) -> int:
+def programs_kept(compiled: Sequence[Any]) -> int:
     """How many programs TorchDynamo keeps of what was compiled, for the backends of each.
 
     Modules of ``torch.nn`` share the code of their wrapper, and with them all programs.
@@ -115,12 +111,12 @@ def limits(compiled: Sequence[Any]) -> list[tuple[CodeType, int]]:
         wrapper = compiled_wrapper(one)
         limit = recompile_limit(wrapper)
         for code in codes_of(one):
-            if len(_programs_of(code, wrapper)) >= limit:
+            if len(_programs_it_may_take(code, wrapper)) >= limit:
                 reached[id(code)] = code, limit
     return list(reached.values())
 
 
-def _programs_of(code: CodeType, wrapper: Any) -> Sequence[Any]:
+def _programs_it_may_take(code: CodeType, wrapper: Any) -> Sequence[Any]:
     """The programs that this compiled function may take for this code."""
     frames: Any = torch._dynamo.eval_frame
     if not APART:

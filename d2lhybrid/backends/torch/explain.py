@@ -12,7 +12,12 @@ import torch
 from d2lhybrid.backends.failures import require_runs, without_logs
 from d2lhybrid.backends.torch import dynamo
 from d2lhybrid.backends.torch.compiler import compiled
-from d2lhybrid.backends.torch.modules import compiled_in, compiled_with, eager, is_compiled
+from d2lhybrid.backends.torch.modules import (
+    compiled_and_what_it_calls,
+    compiled_in,
+    eager,
+    is_compiled,
+)
 from d2lhybrid.backends.torch.private import compiled_wrapper
 from d2lhybrid.backends.torch.stages import VERSION, graph_of, graphs_of
 from d2lhybrid.core.arguments import Args, Function, Kwargs
@@ -37,14 +42,14 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     that ``torch.no_grad()``, say, sets.
     """
     missing, name, inside = MissingNames(), name_of(eager(model)), compiled_in(model)
-    compilations = missing.ask(lambda: dynamo.compilations(inside), 0)
+    compilations = missing.ask(lambda: dynamo.programs_kept(inside), 0)
     limits = missing.ask(lambda: dynamo.limits(inside), [])
     before = missing.ask(dynamo.noted, dynamo.NOTHING)
     recorded, error = _record(model, name, args, kwargs)
     new = missing.ask(dynamo.noted, dynamo.NOTHING).since(before)
     breaks, failures = new.breaks, new.failed_findings
     if not failures and not recorded:  # of what it gave up before, TorchDynamo says no more
-        asked = compiled_with(inside or [model])
+        asked = compiled_and_what_it_calls(inside or [model])
         earlier = dynamo.last_failure(missing.ask(lambda: dynamo.records_of(asked), None) or [])
         failures = [earlier] if earlier else []
     notes = missing.notes(VERSION)

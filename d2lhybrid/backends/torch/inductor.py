@@ -44,35 +44,25 @@ class LibraryCall(NamedTuple):
 
 
 class InductorStep(NamedTuple):
-    """What runs between buffers; without `counts` it only names a part of a result.
+    """What runs between buffers; without `counts` it only names a part of a result."""
 
-    ``reads`` and ``writes``: the names of buffers. ``noted``: the nodes of the ATen graph that
-    Inductor notes for loops, ``called`` the calls of a library. ``counts``: how often the loops
-    compute each of Inductor's own operations.
-    """
-
-    reads: list[str]
-    writes: list[str]
-    noted: list[Any]
+    reads: list[str]  # the names of buffers
+    writes: list[str]  # the same
+    noted: list[Any]  # the nodes of the ATen graph that Inductor notes for loops
     called: list[LibraryCall]
-    counts: Counter[str] | None
+    counts: Counter[str] | None  # how often the loops compute each of Inductor's own operations
 
 
 class Plan(NamedTuple):
-    """What Inductor is about to run for a graph.
+    """What Inductor is about to run for a graph."""
 
-    ``lowered_ops``: for each recorded node, by its name, the operations of ATen that Inductor gets
-    for it. ``aten``: the ATen graph after its passes. ``outputs``: the buffers that the steps
-    return. ``recorded_id``: by which notes in the ATen graph name the recorded one. ``layout``: the
-    one into which it brings images that come in another.
-    """
-
+    # For each recorded node, by its name, the operations of ATen that Inductor gets for it.
     lowered_ops: dict[str, list[LoweredOp]]
-    aten: Any
+    aten: Any  # the ATen graph after its passes
     steps: list[InductorStep]
-    outputs: list[str]
-    recorded_id: int
-    layout: str
+    outputs: list[str]  # the buffers that the steps return
+    recorded_id: int  # by which notes in the ATen graph name the recorded one
+    layout: str  # the one into which it brings images that come in another, "" if it does not
 
 
 class _Planned(Exception):

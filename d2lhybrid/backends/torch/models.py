@@ -9,6 +9,7 @@ import torch
 
 from d2lhybrid.backends.defaults import models as defaults
 from d2lhybrid.backends.torch import private
+from d2lhybrid.backends.torch.modules import modules_of, trained_layers
 from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.errors import CallFailedError, first_line
 from d2lhybrid.core.i18n import gettext as _
@@ -23,13 +24,17 @@ def classes() -> tuple[tuple[type, ...], tuple[type, ...]]:
 
 def snapshot(parts: Sequence[Any]) -> Iterable[Callable[[], Any]]:
     """The numbers in the buffers, which a model may count or average in."""
-    # Those of GPUs are there as soon as this process uses one.
-    for one in (torch.default_generator, *torch.cuda.default_generators):
+    for one in generators():
         yield partial(one.set_state, one.get_state())
     modules = [part for part in parts if isinstance(part, torch.nn.Module)]
     for buffer in {id(one): one for module in modules for one in module.buffers()}.values():
         # In the mode of inference, where a buffer made in it may be written to.
         yield partial(torch.inference_mode()(buffer.copy_), buffer.detach().clone())
+
+
+def generators() -> tuple[torch.Generator, ...]:
+    """The default generators; those of GPUs are there as soon as this process uses one."""
+    return torch.default_generator, *torch.cuda.default_generators
 
 
 def infer(model: Function, args: Args, kwargs: Kwargs) -> Any:
@@ -43,9 +48,7 @@ def evaluating(model: Any) -> Iterator[None]:
 
     A method, such as ``net.forward``, runs in that of its module.
     """
-    owner = getattr(model, "__self__", model)
-    parts = owner.modules() if isinstance(owner, torch.nn.Module) else ()
-    modules = [one for one in parts if one.training]
+    modules = [one for one in modules_of(model) if one.training]
     for module in modules:
         module.training = False
     try:
@@ -85,6 +88,4 @@ def _wants_gradients(run: Function, error: RuntimeError) -> CallFailedError:
 
 
 def layers_in_training(model: Function) -> Iterable[Any]:
-    from d2lhybrid.backends.torch.modules import trained_layers  # only a comparison asks for them
-
     return trained_layers(model)

@@ -50,7 +50,7 @@ def callables_in(model: Any) -> list[Any]:
     return callables.callables_in(model, _parts_of)
 
 
-def compiled_with(compiled: Iterable[Any]) -> list[Any]:
+def compiled_and_what_it_calls(compiled: Iterable[Any]) -> list[Any]:
     """What was compiled, and what it may call, of which TorchDynamo compiles the code as well."""
     return [inner for one in compiled for inner in (one, *callables_in(original(one)))]
 
@@ -62,11 +62,15 @@ def _parts_of(thing: Any) -> Iterable[Any] | None:
     return () if compiled_wrapper(thing) else None
 
 
+def modules_of(model: Any) -> Iterable[torch.nn.Module]:
+    """The module, or that of a method, such as ``net.forward``, with all inside; none of others."""
+    owner = getattr(model, "__self__", model)
+    return owner.modules() if isinstance(owner, torch.nn.Module) else ()
+
+
 def trained_layers(model: Any) -> list[torch.nn.Module]:
     """The layers of a module that act as in training: they normalize by batches, or drop."""
-    owner = getattr(model, "__self__", model)
-    modules = owner.modules() if isinstance(owner, torch.nn.Module) else ()
-    return [module for module in modules if module.training and _acts_in_training(module)]
+    return [module for module in modules_of(model) if module.training and _acts_in_training(module)]
 
 
 def dropping_layers(model: Any) -> list[torch.nn.Module]:
@@ -106,7 +110,12 @@ def clone_sharing_parameters(net: Any) -> Any:
     tensors = [] if net.training else net.parameters()
     shared = {id(tensor): tensor for tensor in tensors}
     clone: torch.nn.Module = copied(net, shared | left_by_forward(net))
-    for path, submodule in reversed([*clone.named_modules(remove_duplicate=False)]):
-        if original(submodule) is not submodule:
-            clone.set_submodule(path, original(submodule))
+    make_submodules_eager(clone)
     return clone
+
+
+def make_submodules_eager(net: torch.nn.Module) -> None:
+    """Let a module have the eager ones in place of submodules that ``torch.compile`` returned."""
+    for path, submodule in reversed([*net.named_modules(remove_duplicate=False)]):
+        if original(submodule) is not submodule:
+            net.set_submodule(path, original(submodule))

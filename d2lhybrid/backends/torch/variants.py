@@ -16,6 +16,7 @@ from d2lhybrid.backends.torch.modules import clone_sharing_parameters, eager
 from d2lhybrid.backends.variant import DeferredBuild, Variant, VariantsByName
 from d2lhybrid.core.arguments import Args, Function, Kwargs
 from d2lhybrid.core.i18n import noop as N_
+from d2lhybrid.core.pytree import leaves
 from d2lhybrid.core.toolchain import why_not_installed
 
 _SCRIPT = "fast = torch.jit.script(net)"
@@ -56,7 +57,10 @@ def variants(
         values = [*args, *kwargs.values()]
         given = zip([*names, *map(variable, kwargs)], values, strict=True)
         tensors = [name for name, value in given if isinstance(value, torch.Tensor)]
-        by_name["onnxruntime"] = Variant(session, _onnx_code(example, tensors), role="runtime")
+        all_tensors = [leaf for _path, leaf in leaves(values) if isinstance(leaf, torch.Tensor)]
+        is_flat = len(all_tensors) == len(tensors)  # what is nested, the code could not name
+        code = _onnx_code(example, tensors) if is_flat else ""
+        by_name["onnxruntime"] = Variant(session, code, role="runtime")
     if include_expert:
         dynamic = {name: value for name, value in compiler_options.items() if name == "dynamic"}
         by_name |= {

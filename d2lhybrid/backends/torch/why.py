@@ -136,7 +136,7 @@ def why_not_compiled(function: Function) -> str:
     if is_compiled(function) and (setting := dynamo.switched_off()):
         return _("{setting} switches the compiler off.").format(setting=setting)
     compiled = modules.compiled_in(function)
-    records = dynamo.records_of(modules.compiled_with(compiled))
+    records = dynamo.records_of(modules.compiled_and_what_it_calls(compiled))
     if not compiled or records is None:
         return ""
     if not records:
