@@ -152,10 +152,10 @@ def _why_compiled(call: CalledTrace, before: list[CalledTrace]) -> str:
 
 def why_not_compiled(function: Any) -> str:
     """A sentence; empty if nothing in the function is compiled, as far as one can see."""
-    if tf.config.functions_run_eagerly():
-        text = _("After {setting}, each tf.function runs as Python code.")
-        return text.format(setting="tf.config.run_functions_eagerly(True)")
     if compiled := compiled_in(function):
+        if tf.config.functions_run_eagerly():
+            text = _("After {setting}, each tf.function runs as Python code.")
+            return text.format(setting="tf.config.run_functions_eagerly(True)")
         return never_reached(map(explain.name, compiled))
     if isinstance(function, tf.keras.Model) and function.compiled:
         return _(
