@@ -63,11 +63,11 @@ def variants(
     if is_module(net):
         by_name["nnx.jit"] = Variant(DeferredBuild(nnx_jit), _NNX_JIT.format(**written))
     by_name["jit"] = Variant(DeferredBuild(jit), f"{jit_code}\ny = fast({given})")
-    ahead: DeferredBuild | str = DeferredBuild(compiled_ahead)
-    if written["static"]:
-        ahead = N_("it takes no static arguments, whose values are part of the program")
     ahead_code = f"{jit_code}.lower({given}).compile()\ny = fast({given})"
-    by_name["compiled ahead"] = Variant(ahead, ahead_code)
+    ahead = Variant(DeferredBuild(compiled_ahead), ahead_code)
+    if written["static"]:
+        ahead = Variant(N_("it takes no static arguments, whose values are part of the program"))
+    by_name["compiled ahead"] = ahead
     return by_name
 
 
