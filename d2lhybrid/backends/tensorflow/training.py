@@ -102,7 +102,7 @@ def _copied_keras(net: Any, args: Args, kwargs: Kwargs) -> Any:
             "Expected a Keras model that can be rebuilt from its configuration. Received: "
             "{error}: {said}. Give it a get_config() that returns what its __init__ takes."
         )
-        text = text.format(error=type(error).__name__, said=first_line(error))
+        text = text.format(error=type(error).__name__, said=first_line(error).rstrip(":."))
         raise CannotBuildError(text) from error
     return clone
 
