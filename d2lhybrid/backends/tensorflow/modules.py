@@ -44,11 +44,6 @@ def eager(model: Any) -> Function:
     return run_eagerly
 
 
-def is_compiled(function: Function) -> bool:
-    """Was it compiled, or anything that a call of it calls?"""
-    return bool(compiled_in(function))
-
-
 def compiled_in(model: Any) -> list[Any]:
     """What ``tf.function`` made of the model, or of anything that a call of it calls, each once.
 
