@@ -1,4 +1,4 @@
-"""Models of JAX as what its transformations take: pure functions of arrays.
+"""What the other files of this folder need of a model of JAX: as a pure function of arrays.
 
 A model is a module of Flax NNX, which holds its weights and may change them in a call, or any
 function of arrays, such as a module of Equinox, whose weights are constants in the traced program.

@@ -1,4 +1,4 @@
-"""Models of TensorFlow as the variants, ``explain`` and the formats take them.
+"""What the other files of this folder need of a model of TensorFlow.
 
 A model is a layer or model of Keras, a ``tf.Module``, a ``tf.function``, or any function of
 tensors.
