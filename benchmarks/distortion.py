@@ -45,7 +45,7 @@ def measured(framework, network):
     """What ``one`` found in a fresh process with one thread."""
     environment = {"TORCHINDUCTOR_CACHE_DIR": str(FOLDER / "inductor")}
     for each in backends.known():
-        environment |= each.thread_variables(1)
+        environment |= each.variables_for_threads(1)
     return in_a_process(__file__, "--here", framework, network, environment=environment)
 
 

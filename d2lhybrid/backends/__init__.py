@@ -2,10 +2,11 @@
 
 Each has a folder here, called as Python imports the framework, whose ``__init__`` makes one
 ``base.Framework``, ``FRAMEWORK``, without importing it. Outside that folder nothing imports the
-framework; what is known of one there is that Keras belongs to the framework that it computes with
-(``base``), and that a block of MXNet's gets a module as its first argument
-(``call_code``). Whose an object is stands in ``owners``. The idea of looking in ``sys.modules`` is
-that of einops, and that a backend is modules of the same names that of Keras.
+framework; what this package knows of one there is that Keras belongs to the framework that it
+computes with (``base``), that a block of MXNet's gets a module as its first argument, and which
+names the code of the frameworks' ways uses (``call_code``). Whose an object is stands in
+``owners``. The idea of looking in ``sys.modules`` is that of einops, and that a backend is modules
+of the same names that of Keras.
 """
 
 from __future__ import annotations

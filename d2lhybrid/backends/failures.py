@@ -74,8 +74,5 @@ def require_runs(label: str, run: Function, args: Args, kwargs: Kwargs) -> None:
     Raises:
         CallFailedError: it raised, with the error as its cause.
     """
-    try:
-        with without_logs():
-            run(*args, **kwargs)
-    except Exception as error:
-        raise call_error(label, error, args, kwargs) from error
+    with without_logs(), wrap_call_errors(label, args, kwargs):
+        run(*args, **kwargs)

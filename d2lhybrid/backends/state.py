@@ -13,7 +13,8 @@ from d2lhybrid.backends import loaded
 from d2lhybrid.backends.closures import named_in
 from d2lhybrid.backends.owners import module_classes
 from d2lhybrid.core.arguments import Function
-from d2lhybrid.core.errors import CannotBuildError
+from d2lhybrid.core.closures import named_in
+from d2lhybrid.core.errors import CannotBuildError, first_line
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.user_code import is_users
 from d2lhybrid.core.wording import name_of, typed
@@ -149,5 +150,5 @@ def copied(net: Any, shared: dict[int, Any]) -> Any:
         example = typed(
             "compare({'eager': net, 'compiled': ...}, x)", "compare FILE.py eager compiled"
         )
-        names = {"example": example, "said": error}
+        names = {"example": example, "said": first_line(error).rstrip(":.")}
         raise CannotBuildError(text.format(**names, error=type(error).__name__)) from error

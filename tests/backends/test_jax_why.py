@@ -268,7 +268,9 @@ def test_eager_code_starts_no_fewer_operations_than_are_said(function):
     started = []
     for _turn in range(2):  # the first of which compiles them
         started.clear()
-        with private.watched(run=lambda *_about: started.append(1), compile=lambda *_about: None):
+        with private.watched(
+            on_compiled=lambda *_about: None, on_run=lambda *_about: started.append(1)
+        ):
             function(X)
     jitted = variants(function, X)["jit"].run
     assert 1 <= JAX.why.eager_operations(first_call(jitted, X)) <= len(started)

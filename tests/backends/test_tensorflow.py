@@ -63,6 +63,13 @@ def test_what_has_not_every_variant():
         variants(lambda x: x, X, compiler_options={"mode": "max-autotune"})
 
 
+def raising(message):
+    def function(*_args):
+        raise TypeError(message)
+
+    return function
+
+
 class Structured(tf.Module):
     def __call__(self, pair, *, scale):
         return {"difference": pair["x"] - pair["y"], "all": (pair["x"] * scale, [pair["y"] * 2])}
@@ -130,6 +137,19 @@ def test_the_code_for_litert_takes_keywords_in_any_order():
     names = {"tf": tf, "net": ordered, "x": X, **GIVEN}
     exec(variants(call(ordered, X, **GIVEN)).code["litert"], names)
     np.testing.assert_array_equal(names["y"], ordered(X, **GIVEN))
+
+
+@pytest.mark.parametrize(
+    "given", [[X, X * 2], {"b": X * 2, "a": (X,)}], ids=["list", "dict of tuples"]
+)
+def test_the_code_for_litert_passes_the_tensors_inside_of_an_argument(given):
+    names = {
+        "tf": tf,
+        "x": given,
+        "net": lambda x: sum((i + 2) * t for i, t in enumerate(tf.nest.flatten(x))),
+    }
+    exec(variants(names["net"], given).code["litert"], names)
+    np.testing.assert_allclose(names["y"], names["net"](given))
 
 
 def test_the_code_for_litert_gets_all_outputs():
@@ -231,9 +251,16 @@ def test_training_takes_keyword_arguments_and_a_function_as_loss():
         require_same(label, "eager", copy_outputs(steps[label]()), expected)
     same = training(net, lambda output, target: (3 * output - target) ** 2, optimizer, (X, y))
     require_same("by hand", "eager", copy_outputs(same["eager"]()), expected)
-    net.get_config = lambda: {}
-    with pytest.raises(CannotBuildError, match="get_config"):
+    net.get_config = raising("Write get_config.\nIt is missing.")
+    with pytest.raises(CannotBuildError, match=r"Received: TypeError: Write get_config\. Give it"):
         training(net, loss, optimizer, (X, y))["eager"]()
+
+
+def test_a_model_that_cannot_be_copied_is_refused_in_one_line():
+    net = Weighted(1)
+    net.lock = type("Lock", (), {"__deepcopy__": raising("No copies.\nNever.")})()
+    with pytest.raises(CannotBuildError, match=r"Received: TypeError: No copies\. Remove what"):
+        training(net, lambda output, y: output - y, tf.keras.optimizers.SGD(0.1), (X, X))
 
 
 @pytest.mark.parametrize("kind", [dense, Weighted])

@@ -315,6 +315,7 @@ def test_functions_that_run_eagerly_are_not_compiled(doubled, run_eagerly):
     assert not TENSORFLOW.why.watched_call(lambda: doubled(X)).programs
     said = TENSORFLOW.why.why_not_compiled(lambda x: doubled(x))
     assert "tf.config.run_functions_eagerly(True)" in said
+    assert TENSORFLOW.why.why_not_compiled(lambda x: x * 2) == ""
 
 
 def test_what_is_compiled_and_never_called_is_named():

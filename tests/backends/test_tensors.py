@@ -93,6 +93,8 @@ def test_sparse_and_small_outputs():
     ):
         values = framework_of(value).device.to_host(value).values()
         assert (values.dtype, values.tolist()) == (numpy.float32, dense.tolist())
+    text = get("tensorflow").device.to_host(tf.constant("text"))
+    assert (text.dtype, text.array.tolist()) == ("string", b"text")
     key = get("jax").device.to_host(jax.random.key(7))
     assert (key.dtype, key.array.tolist()) == ("uint32", [0, 7])
 

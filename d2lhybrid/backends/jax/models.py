@@ -1,4 +1,7 @@
-"""Models of JAX: how they are run, and what that changes."""
+"""What a verb asks of a model of JAX, as ``ModelsModule`` says: to run it as it was.
+
+What the other files of this folder need of a model stands in ``modules``.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -7,12 +10,7 @@ from typing import Any
 import jax
 
 from d2lhybrid.backends.jax import private
-from d2lhybrid.backends.jax.modules import (
-    flax,
-    inference,
-    is_jitted,
-    trained_layers,
-)
+from d2lhybrid.backends.jax.modules import flax, inference, is_jitted, is_module
 from d2lhybrid.core.arguments import Args, Function, Kwargs
 
 
@@ -41,7 +39,15 @@ def donates(function: Function) -> bool:
 
 
 def layers_in_training(model: Function) -> Iterable[Any]:
-    return trained_layers(model)
+    """The layers of a module that act as in training: they normalize by batches, or drop."""
+    model = getattr(model, "__self__", model)
+    if not is_module(model):
+        return []
+    nnx = flax()
+    parts = [part for _path, part in nnx.iter_modules(model)]
+    normalize = [p for p in parts if isinstance(p, nnx.BatchNorm) and not p.use_running_average]
+    drop = [p for p in parts if isinstance(p, nnx.Dropout) and p.rate > 0 and not p.deterministic]
+    return [*normalize, *drop]
 
 
 def _copy(leaf: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Models of JAX as what its transformations take: pure functions of arrays.
+"""What the other files of this folder need of a model of JAX: as a pure function of arrays.
 
 A model is a module of Flax NNX, which holds its weights and may change them in a call, or any
 function of arrays, such as a module of Equinox, whose weights are constants in the traced program.
@@ -163,18 +163,6 @@ def inference(model: Any) -> Any:
     return evaluated if model is module else MethodType(model.__func__, evaluated)
 
 
-def trained_layers(model: Any) -> list[Any]:
-    """The layers of a module that act as in training: they normalize by batches, or drop."""
-    model = getattr(model, "__self__", model)
-    if not is_module(model):
-        return []
-    nnx = flax()
-    parts = [part for _path, part in nnx.iter_modules(model)]
-    normalize = [p for p in parts if isinstance(p, nnx.BatchNorm) and not p.use_running_average]
-    drop = [p for p in parts if isinstance(p, nnx.Dropout) and p.rate > 0 and not p.deterministic]
-    return [*normalize, *drop]
-
-
 def unjitted(function: Any) -> Any:
     """The Python function behind ``jax.jit`` or ``nnx.jit``; the function itself for any other."""
     while is_jitted(function):
@@ -187,28 +175,17 @@ def is_jitted(function: Any) -> bool:
     return hasattr(type(function), "lower") and hasattr(function, "__wrapped__")
 
 
-def is_compiled(function: Function) -> bool:
-    """Was it, or something in it, compiled, or does it name ``jit`` itself?"""
-    jits = jax.jit, getattr(flax(), "jit", jax.jit)
-    return bool(compiled_in(function)) or any(
-        part in jits or isinstance(part, jax.stages.Compiled)
-        for part in callables_in(function, _parts_of)
-    )
-
-
 def compiled_in(model: Any) -> list[Any]:
     """What ``jax.jit`` or ``nnx.jit`` returned that the model is or may call, each once.
 
     Not what a library defines, such as ``jnp.where``, which JAX has compiled.
     """
     return [
-        each
-        for each in callables_in(model, _parts_of)
-        if is_jitted(each) and not _is_librarys(each)
+        each for each in callables_in(model, parts_of) if is_jitted(each) and not _is_librarys(each)
     ]
 
 
-def _parts_of(thing: Any) -> Iterable[Any] | None:
+def parts_of(thing: Any) -> Iterable[Any] | None:
     """What the parts of a module are called by and hold; nothing of what was compiled."""
     if is_jitted(thing):
         return ()

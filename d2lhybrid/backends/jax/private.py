@@ -15,7 +15,7 @@ from typing import Any
 
 import jax
 
-from d2lhybrid.backends.hooks import hooked
+from d2lhybrid.backends.hooks import hooked, replaced
 
 
 def _module(name: str) -> Any:
@@ -90,16 +90,9 @@ def cache_misses(listen: Callable[[str], None]) -> Iterator[None]:
 
     It gets nothing if JAX doesn't tell.
     """
-    logger = getattr(partial_eval, "logger", None)
-    if logger is None:
+    listener = SimpleNamespace(log=lambda _level, said: listen(said))
+    with replaced(partial_eval, "logger", lambda _logger: listener), jax.explain_cache_misses(True):
         yield
-        return
-    partial_eval.logger = SimpleNamespace(log=lambda _level, said: listen(said))
-    try:
-        with jax.explain_cache_misses(True):
-            yield
-    finally:
-        partial_eval.logger = logger
 
 
 @contextmanager
@@ -121,40 +114,41 @@ def programs_heard(note: Callable[..., None]) -> Iterator[None]:
 
 
 @contextmanager
-def watched(compile: Callable[[Any, Any], None], run: Callable[[Any, Any], None]) -> Iterator[None]:
+def watched(
+    on_compiled: Callable[[Any, Any], None], on_run: Callable[[Any, Any], None]
+) -> Iterator[None]:
     """Inside, hear of each program that this thread makes or runs, one of eager code included.
 
-    `compile` gets the jaxpr of a new program and what JAX compiles for it. `run` gets the function
-    that was compiled and its jaxpr, each None if JAX doesn't tell.
+    `on_compiled` gets the jaxpr of a new program and what JAX compiles for it. `on_run` gets the
+    function that was compiled and its jaxpr, each None if JAX doesn't tell.
     """
-    lower: Any = getattr(pxla, "lower_sharding_computation", None)
     thread = get_ident()
 
     def after_run(program: Any, *_given: Any) -> None:
         caller = sys._getframe(1)
         is_derived = caller.f_code.co_name == "_pjit_call_impl"  # as by jax.grad
         jaxpr = caller.f_locals.get("jaxpr") if is_derived else None
-        run(compiled_function(program), jaxpr)
+        on_run(compiled_function(program), jaxpr)
 
     def before_first_run(params: Any, _flat: Any, function: Any, *_given: Any) -> None:
         if not is_tracing():
-            run(function, getattr(params, "params", {}).get("jaxpr"))
+            on_run(function, getattr(params, "params", {}).get("jaxpr"))
 
-    def lower_and_note(jaxpr: Any, *given: Any, **named: Any) -> Any:
-        computation = lower(jaxpr, *given, **named)
-        if get_ident() == thread:
-            compile(jaxpr, computation)
-        return computation
+    def noting(lower: Callable[..., Any]) -> Callable[..., Any]:
+        def lower_and_note(jaxpr: Any, *given: Any, **named: Any) -> Any:
+            computation = lower(jaxpr, *given, **named)
+            if get_ident() == thread:
+                on_compiled(jaxpr, computation)
+            return computation
 
-    with programs_heard(after_run), hooked(pjit, "_run_python_pjit", before_first_run):
-        if lower is None:
-            yield
-            return
-        pxla.lower_sharding_computation = lower_and_note
-        try:
-            yield
-        finally:
-            pxla.lower_sharding_computation = lower
+        return lower_and_note
+
+    with (
+        programs_heard(after_run),
+        hooked(pjit, "_run_python_pjit", before_first_run),
+        replaced(pxla, "lower_sharding_computation", noting),
+    ):
+        yield
 
 
 def compiled_function(program: Any) -> Any:
@@ -222,12 +216,8 @@ def leaked_tracers() -> Iterator[list[Any]]:
         leaked.extend(find(trace))
         return []  # so that nothing is raised
 
-    core.maybe_find_leaked_tracers = note
-    try:
-        with jax.checking_leaks():
-            yield leaked
-    finally:
-        core.maybe_find_leaked_tracers = find
+    with replaced(core, "maybe_find_leaked_tracers", lambda _find: note), jax.checking_leaks():
+        yield leaked
 
 
 def made_at(tracer: Any) -> list[tuple[str, int]]:

@@ -1,7 +1,7 @@
 """The ways to run a model that JAX offers."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -16,11 +16,12 @@ from d2lhybrid.core.i18n import noop as N_
 # How to compile a function by hand, also where it has static arguments, which are named then; and a
 # module of Flax NNX, as a function of its weights.
 _JIT_FUNCTION = "fast = jax.jit(net)"
-_JIT_STATIC = "fast = jax.jit(lambda {names}: net({passed}){static})"
+_JIT_STATIC = "fast = jax.jit(lambda {parameters}: net({inner_call}){static})"
 _JIT_MODULE = """graph, weights = nnx.split(net)
-forward = lambda weights, {names}: nnx.merge(graph, weights)({passed})
+forward = lambda weights, {parameters}: nnx.merge(graph, weights)({inner_call})
 fast = jax.jit(forward{static})"""
-_NNX_JIT = "fast = nnx.jit(lambda net, {names}: net({passed}){static})\ny = fast(net, {values})"
+_NNX_JIT = """fast = nnx.jit(lambda net, {parameters}: net({inner_call}){static})
+y = fast(net, {outer_call})"""
 
 
 def variants(
@@ -38,6 +39,7 @@ def variants(
     model = replace(model, run=leaving_attributes(model.run, net))
     argnums, argnames = model.static(args, kwargs)
     written = _written(net, args, kwargs, argnums, argnames)
+    parts = vars(written)
 
     def jit() -> Function:
         return partial(model.jitted(args, kwargs), model.weights)
@@ -54,31 +56,37 @@ def variants(
         )
         return partial(forward, flax().clone(now))
 
-    jit_code, given = _JIT_FUNCTION, written["given"]
+    jit_code, given = _JIT_FUNCTION, written.eager_call
     if is_module(net):
-        jit_code, given = _JIT_MODULE.format(**written), "weights, {values}".format(**written)
-    elif written["static"]:
-        jit_code, given = _JIT_STATIC.format(**written), written["values"]
-    by_name = {"eager": Variant(eager(net), "y = net({given})".format(**written))}
+        jit_code, given = _JIT_MODULE.format(**parts), f"weights, {written.outer_call}"
+    elif written.static:
+        jit_code, given = _JIT_STATIC.format(**parts), written.outer_call
+    by_name = {"eager": Variant(eager(net), f"y = net({written.eager_call})")}
     if is_module(net):
-        by_name["nnx.jit"] = Variant(DeferredBuild(nnx_jit), _NNX_JIT.format(**written))
+        by_name["nnx.jit"] = Variant(DeferredBuild(nnx_jit), _NNX_JIT.format(**parts))
     by_name["jit"] = Variant(DeferredBuild(jit), f"{jit_code}\ny = fast({given})")
-    ahead: DeferredBuild | str = DeferredBuild(compiled_ahead)
-    if written["static"]:
-        ahead = N_("it takes no static arguments, whose values are part of the program")
     ahead_code = f"{jit_code}.lower({given}).compile()\ny = fast({given})"
-    by_name["compiled ahead"] = Variant(ahead, ahead_code)
+    ahead = Variant(DeferredBuild(compiled_ahead), ahead_code)
+    if written.static:
+        ahead = Variant(N_("it takes no static arguments, whose values are part of the program"))
+    by_name["compiled ahead"] = ahead
     return by_name
+
+
+@dataclass(frozen=True)
+class _Written:
+    """The arguments of a call as code, by where they stand in it."""
+
+    parameters: str  # of a function around the model
+    inner_call: str  # what this function calls the model with
+    outer_call: str  # what it is called with: by name if some are static, which JAX knows by name
+    static: str  # the option that names those; empty if there are none
+    eager_call: str  # what the model itself is called with
 
 
 def _written(
     net: Any, args: Args, kwargs: Kwargs, argnums: Sequence[int], argnames: Sequence[str]
-) -> dict[str, str]:
-    """The arguments of a call as code.
-
-    ``given`` are those of the model, ``names`` the parameters of a function around it, which gets
-    ``values``: by name if some are static, for JAX knows those by name.
-    """
+) -> _Written:
     names = positional(net, args, kwargs)
     static = {names[at]: args[at] for at in argnums}
     static |= {variable(name): kwargs[name] for name in argnames}
@@ -87,10 +95,10 @@ def _written(
     values |= {name: repr(value) for name, value in static.items()}
     by_position = [values[name] for name in names]
     by_name = [f"{name}={value}" for name, value in values.items()]
-    return {
-        "names": ", ".join(values),
-        "passed": passed(names, kwargs),  # inside of what is compiled
-        "static": f", static_argnames={[*static]}" if static else "",
-        "values": ", ".join(by_name if static else by_position + by_name[len(names) :]),
-        "given": ", ".join(by_position + [f"{name}={values[named[name]]}" for name in named]),
-    }
+    return _Written(
+        parameters=", ".join(values),
+        inner_call=passed(names, kwargs),
+        outer_call=", ".join(by_name if static else by_position + by_name[len(names) :]),
+        static=f", static_argnames={[*static]}" if static else "",
+        eager_call=", ".join(by_position + [f"{name}={values[named[name]]}" for name in named]),
+    )

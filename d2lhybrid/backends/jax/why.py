@@ -12,11 +12,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from d2lhybrid.backends.callables import callables_in
 from d2lhybrid.backends.defaults import why as defaults
 from d2lhybrid.backends.failures import without_logs
-from d2lhybrid.backends.jax import device, modules, private
+from d2lhybrid.backends.jax import device, private
 from d2lhybrid.backends.jax.explain import calls_into_python, only_parts
-from d2lhybrid.backends.jax.modules import compiled_in
+from d2lhybrid.backends.jax.modules import compiled_in, flax, parts_of
 from d2lhybrid.backends.jax.stages import LAYOUT, VERSION, Program, graphs_of
 from d2lhybrid.backends.overhead import quickest
 from d2lhybrid.backends.variant import is_aside
@@ -33,7 +34,6 @@ _DETAILS = r" id=\d+", r" defined at .*?:\d+$", r"<class '[^']*'> with pytree me
 # What eager code may get without starting an operation: another view, or another type of keys.
 _FREE = LAYOUT | {"random_wrap", "random_unwrap"}
 eager_operations = defaults.eager_operations
-is_compiled = modules.is_compiled
 
 
 def hint(error: Exception) -> str:
@@ -64,23 +64,32 @@ def hint(error: Exception) -> str:
 # What a call compiles and runs
 
 
+def is_compiled(function: Function) -> bool:
+    """Was it, or something in it, compiled, or does it name ``jit`` itself?"""
+    jits = jax.jit, getattr(flax(), "jit", jax.jit)
+    return bool(compiled_in(function)) or any(
+        part in jits or isinstance(part, jax.stages.Compiled)
+        for part in callables_in(function, parts_of)
+    )
+
+
 class _Watch:
     """The programs that a call runs, and those of the user's that it compiles."""
 
     def __init__(self) -> None:
         self.ran: list[bool] = []  # for each program, whether it is the user's
         self.compiled: list[tuple[Any, Any]] = []  # jaxprs, and what JAX compiles for them
-        self._running: Any = None  # the jaxpr of the last program, where it is known
+        self._last_run: Any = None  # the jaxpr of the last program that ran, where it is known
 
     def note_ran(self, function: Any, jaxpr: Any) -> None:
         """Note a program that is run, unless it is no part of the call."""
         if not is_aside() and getattr(function, "__name__", "") != device.LAST_WORK:
             self.ran.append(_is_of_user(function, jaxpr))
-            self._running = jaxpr
+            self._last_run = jaxpr
 
     def note_compiled(self, jaxpr: Any, computation: Any) -> None:
         """Note a program that is made, be it ahead of time."""
-        is_running = jaxpr is not None and jaxpr is self._running
+        is_running = jaxpr is not None and jaxpr is self._last_run
         is_of_user = self.ran[-1] if is_running else _is_of_user(None, jaxpr)
         if is_of_user and private.traced_name(jaxpr) != device.LAST_WORK:
             self.compiled.append((jaxpr, computation))

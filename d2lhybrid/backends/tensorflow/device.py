@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from d2lhybrid.backends.base import tracing_text
@@ -77,7 +78,9 @@ def to_host(tensor: Any) -> HostArray:
         tensor = tf.sparse.to_dense(tensor, validate_indices=False)
     elif isinstance(tensor, tf.RaggedTensor):
         tensor = tensor.to_tensor()
-    array = tf.convert_to_tensor(tensor).numpy().copy()
+    tensor = tf.convert_to_tensor(tensor)
+    # Each is a copy, but a text alone, which comes as bytes, is no array.
+    array = np.asarray(tensor.numpy(), object if tensor.dtype == tf.string else None)
     dtype = str(array.dtype)
     if "float8" in dtype:
         array = array.astype("float32")

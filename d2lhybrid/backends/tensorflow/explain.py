@@ -48,11 +48,11 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     missing = MissingNames()
     try:
         with unchanged(model, args, kwargs), kept_attributes(model), without_logs():
-            called = _called(model, args, kwargs, compiled, missing) if compiled else []
-            is_in_python = bool(called) and not _is_compiled_itself(model)
-            if not called:
+            recorded = _recorded(model, args, kwargs, compiled, missing) if compiled else []
+            is_in_python = bool(recorded) and not _is_compiled_itself(model)
+            if not recorded:
                 whole = tf.function(leaving_attributes(model, model))
-                called = _called(whole, args, kwargs, compiled, missing)
+                recorded = _recorded(whole, args, kwargs, compiled, missing)
     except Exception as error:
         with eagerly():
             require_runs(name_of(model), model, args, kwargs)
@@ -60,15 +60,15 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         return replace(report, unsupported=(refused,), notes=missing.notes("TensorFlow"))
     notes = incomplete = missing.notes("TensorFlow")
     if not is_in_python:  # TensorFlow calls the trace of an object "function"
-        called = [replace(one, name=label) for one in called]
+        recorded = [replace(one, name=label) for one in recorded]
     else:
         notes = (calls_what_is_compiled(label), *notes)
     return replace(
         report,
-        graph_count=len(called),
-        fallbacks=tuple(found for one in called for found in calls_into_python(one.called.trace)),
+        graph_count=len(recorded),
+        fallbacks=tuple(found for one in recorded for found in calls_into_python(one.call.trace)),
         notes=notes,
-        recording=Recording(partial(graphs_of, called, incomplete)),
+        recording=Recording(partial(graphs_of, recorded, incomplete)),
     )
 
 
@@ -90,22 +90,22 @@ def name(model: Any) -> str:
     return name_of(model.python_function if is_function else model)
 
 
-def _called(
+def _recorded(
     function: Any, args: Args, kwargs: Kwargs, compiled: Sequence[Any], missing: MissingNames
 ) -> list[RecordedTrace]:
     """The traces that a call calls, in its order; `compiled` is what the user has compiled."""
     with private.apart(), ExitStack() as stack:
         collection = private.graph_collection()
         rewritten = missing.ask(lambda: stack.enter_context(collection), [])
-        called = stack.enter_context(traces_called())
+        calls = stack.enter_context(traces_called())
         function(*args, **kwargs)
 
-    def recorded(one: CalledTrace) -> RecordedTrace:
-        may_have_run = any(one.trace is trace for trace in compiled)
+    def recorded(call: CalledTrace) -> RecordedTrace:
+        may_have_run = any(call.trace is trace for trace in compiled)
         graphs = () if may_have_run else rewritten
-        return RecordedTrace(name(one.trace), one, graphs, private.is_by_xla(one.trace))
+        return RecordedTrace(name(call.trace), call, graphs, private.is_by_xla(call.trace))
 
-    return list(map(recorded, called))
+    return list(map(recorded, calls))
 
 
 def calls_into_python(concrete: Any) -> Iterator[Finding]:

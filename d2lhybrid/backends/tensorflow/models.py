@@ -1,4 +1,7 @@
-"""Models of TensorFlow: how they are run, and what that changes."""
+"""What a verb asks of a model of TensorFlow, as ``ModelsModule`` says: to run it as it was.
+
+What the other files of this folder need of a model stands in ``modules``.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any

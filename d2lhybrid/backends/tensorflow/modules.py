@@ -1,4 +1,4 @@
-"""Models of TensorFlow as the variants, ``explain`` and the formats take them.
+"""What the other files of this folder need of a model of TensorFlow.
 
 A model is a layer or model of Keras, a ``tf.Module``, a ``tf.function``, or any function of
 tensors.
@@ -42,11 +42,6 @@ def eager(model: Any) -> Function:
             return model(*args, **kwargs)
 
     return run_eagerly
-
-
-def is_compiled(function: Function) -> bool:
-    """Was it compiled, or anything that a call of it calls?"""
-    return bool(compiled_in(function))
 
 
 def compiled_in(model: Any) -> list[Any]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from d2lhybrid.backends.hooks import hooked
+from d2lhybrid.backends.hooks import hooked, replaced
 
 _FUNCTIONS = "tensorflow.python.eager.polymorphic_function"
 
@@ -92,39 +92,36 @@ def compiler_ir(concrete: Any, specs: list[Any]) -> Callable[..., str]:
 
 
 def is_trace_of_user(trace: Any) -> bool:
-    """Is it a trace by itself, no part of another, and none that TensorFlow makes for itself?"""
-    is_internal = is_of_data(trace) or trace.graph.name == "initialize_variables"
+    """Is it a trace by itself, no part of another, and none that TensorFlow makes for itself?
+
+    One of tf.data is run without being called; ``predict`` makes some in each call.
+    """
+    is_of_data = "_tf_data_function" in trace.function_def.attr
+    is_internal = is_of_data or trace.graph.name == "initialize_variables"
     return not tf.inside_function() and not is_internal
 
 
-def is_of_data(trace: Any) -> bool:
-    """Is it of tf.data, which runs it without calling it? ``predict`` makes some in each call."""
-    return "_tf_data_function" in trace.function_def.attr
-
-
-@contextmanager
-def apart() -> Iterator[None]:
+def apart() -> AbstractContextManager[None]:
     """Let this thread call, in the block, a copy of each ``tf.function``, with its own traces.
 
     Each function has one copy as long as the block runs. The copies have no traces to begin with.
     """
     owner: Any = import_module(f"{_FUNCTIONS}.polymorphic_function").Function
-    original, thread = owner.__call__, get_ident()
+    thread = get_ident()
     copies: dict[int, tuple[Any, Any]] = {}  # by id, with the function, whose id stays its own then
 
-    @wraps(original)  # AutoGraph would rewrite a function of any other module
-    def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if get_ident() != thread:
-            return original(function, *args, **kwargs)
-        if id(function) not in copies:
-            copies[id(function)] = function, function._clone(None)
-        return original(copies[id(function)][1], *args, **kwargs)
+    def calling_copies(original: Any) -> Any:
+        @wraps(original)  # AutoGraph would rewrite a function of any other module
+        def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
+            if get_ident() != thread:
+                return original(function, *args, **kwargs)
+            if id(function) not in copies:
+                copies[id(function)] = function, function._clone(None)
+            return original(copies[id(function)][1], *args, **kwargs)
 
-    try:
-        owner.__call__ = call
-        yield
-    finally:
-        owner.__call__ = original
+        return call
+
+    return replaced(owner, "__call__", calling_copies)
 
 
 def noted_traces_called(note: Callable[[Any, list[Any]], object]) -> AbstractContextManager[None]:

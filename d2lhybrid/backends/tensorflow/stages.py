@@ -53,7 +53,7 @@ class RecordedTrace:
     """A trace that a call has called, and what is known of what a compiler made of it."""
 
     name: str
-    called: CalledTrace
+    call: CalledTrace
     # The graphs that Grappler made in this call. It rewrites a trace once: empty for one that may
     # have run before.
     rewritten: Sequence[Any] = ()
@@ -62,18 +62,18 @@ class RecordedTrace:
 
 def graphs_of(recorded: Sequence[RecordedTrace], notes: tuple[str, ...] = ()) -> tuple[Graph, ...]:
     """The graph of each trace that was called; one that was called several times is read once."""
-    by_trace = {id(one.called.trace): one for one in recorded}
+    by_trace = {id(one.call.trace): one for one in recorded}
     with without_logs():
         graphs = {key: _graph_of(one, notes) for key, one in by_trace.items()}
-    return tuple(graphs[id(one.called.trace)] for one in recorded)
+    return tuple(graphs[id(one.call.trace)] for one in recorded)
 
 
 def _graph_of(recorded: RecordedTrace, notes: tuple[str, ...]) -> Graph:
     """The graph of a trace: by XLA, if it compiles the trace, or by Grappler."""
-    trace, by_xla = recorded.called.trace, recorded.by_xla
+    trace, by_xla = recorded.call.trace, recorded.by_xla
     traced = _traced_stage(trace)
     if by_xla:
-        stages = _stages_by_xla(traced, private.compiler_ir(trace, recorded.called.specs))
+        stages = _stages_by_xla(traced, private.compiler_ir(trace, recorded.call.specs))
     else:
         left = [_rewritten(traced, recorded.rewritten)] if recorded.rewritten else []
         stages = decide_fates([traced, *left], _LAYOUT_OPS)

@@ -12,7 +12,7 @@ from d2lhybrid.backends.tensorflow import private
 from d2lhybrid.backends.tensorflow.modules import dropping_layers, require_numbers
 from d2lhybrid.backends.variant import DeferredBuild, TrainingStep, Variant, VariantsByName
 from d2lhybrid.core.arguments import Args, Function, Kwargs, parameters_of
-from d2lhybrid.core.errors import CannotBuildError, first_line
+from d2lhybrid.core.errors import CannotBuildError
 from d2lhybrid.core.i18n import gettext as _
 
 _STEP = """def step():
@@ -102,8 +102,9 @@ def _copied_keras(net: Any, args: Args, kwargs: Kwargs) -> Any:
             "Expected a Keras model that can be rebuilt from its configuration. Received: "
             "{error}: {said}. Give it a get_config() that returns what its __init__ takes."
         )
-        text = text.format(error=type(error).__name__, said=first_line(error))
-        raise CannotBuildError(text) from error
+        # Keras wraps its lines; the first sentence says what is wrong.
+        said = " ".join(str(error).split()).partition(". ")[0].rstrip(":.")
+        raise CannotBuildError(text.format(error=type(error).__name__, said=said)) from error
     return clone
 
 

@@ -23,7 +23,7 @@ trace = tf.function(net).get_concrete_function({specs})
 converter = tf.lite.TFLiteConverter.from_concrete_functions([trace], trace)
 fast = Interpreter(model_content=converter.convert(), num_threads={threads})
 fast.allocate_tensors()
-for given, tensor in zip(fast.get_input_details(), [{tensors}]):
+for given, tensor in zip(fast.get_input_details(), {tensors}):
     fast.set_tensor(given["index"], tensor)
 fast.invoke()
 y, *others = [fast.get_tensor(result["index"]) for result in fast.get_output_details()]"""
@@ -86,10 +86,14 @@ def _written(net: Any, args: Args, kwargs: Kwargs) -> dict[str, str]:
     values = dict(zip([*names, *by_name.values()], [*args, *given_by_name], strict=True))
     tensors = [name for name, value in values.items() if litert.is_input(value)]
     specs = {name: f"tf.TensorSpec({name}.shape, {name}.dtype)" for name in tensors}
+    holding = [name for name in values if any(map(litert.is_input, tf.nest.flatten(values[name])))]
+    inputs = f"[{', '.join(holding)}]"
+    if holding != tensors:  # some are inside of a list or a dict
+        inputs = f"tf.nest.flatten({inputs}), strict=True"
     given = [specs.get(name, name) for name in names]
     given += [f"{name}={specs.get(value, value)}" for name, value in by_name.items()]
     return {
         "passed": passed(names, kwargs),
-        "tensors": ", ".join(tensors),
+        "tensors": inputs,
         "specs": ", ".join(given),
     }

@@ -20,7 +20,7 @@ import tensorflow as tf
 from d2lhybrid.backends.defaults import why as defaults
 from d2lhybrid.backends.failures import without_logs
 from d2lhybrid.backends.overhead import quickest
-from d2lhybrid.backends.tensorflow import explain, modules, private
+from d2lhybrid.backends.tensorflow import explain, private
 from d2lhybrid.backends.tensorflow.compiler import CalledTrace, traces_called
 from d2lhybrid.backends.tensorflow.modules import compiled_in
 from d2lhybrid.backends.tensorflow.stages import CONTROL_FLOW, VERSION, RecordedTrace, graphs_of
@@ -31,7 +31,6 @@ from d2lhybrid.graphs.facts import WatchedCall
 from d2lhybrid.graphs.fates import DROPPED, FOLDED, FREE
 
 hint = defaults.hint
-is_compiled = modules.is_compiled
 # To read what XLA makes of a trace takes one more compilation, which nothing interrupts.
 _LONGEST_XLA_SECONDS = 0.3  # of a first call, tracing included
 _LONGEST_TYPE = 80  # letters of an argument's type or value
@@ -87,6 +86,11 @@ def _recorded(call: CalledTrace, rewritten: list[Any], is_too_long: bool) -> Rec
 
 
 # Whether compiled code runs
+
+
+def is_compiled(function: Function) -> bool:
+    """Was it compiled, or anything that a call of it calls?"""
+    return bool(compiled_in(function))
 
 
 def watched_call(run: Function) -> WatchedCall:
@@ -152,10 +156,10 @@ def _why_compiled(call: CalledTrace, before: list[CalledTrace]) -> str:
 
 def why_not_compiled(function: Any) -> str:
     """A sentence; empty if nothing in the function is compiled, as far as one can see."""
-    if tf.config.functions_run_eagerly():
-        text = _("After {setting}, each tf.function runs as Python code.")
-        return text.format(setting="tf.config.run_functions_eagerly(True)")
     if compiled := compiled_in(function):
+        if tf.config.functions_run_eagerly():
+            text = _("After {setting}, each tf.function runs as Python code.")
+            return text.format(setting="tf.config.run_functions_eagerly(True)")
         return never_reached(map(explain.name, compiled))
     if isinstance(function, tf.keras.Model) and function.compiled:
         return _(
