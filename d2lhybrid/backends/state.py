@@ -13,7 +13,6 @@ from d2lhybrid.backends import loaded
 from d2lhybrid.backends.closures import named_in
 from d2lhybrid.backends.owners import module_classes
 from d2lhybrid.core.arguments import Function
-from d2lhybrid.core.closures import named_in
 from d2lhybrid.core.errors import CannotBuildError, first_line
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.user_code import is_users
