@@ -372,3 +372,11 @@ def test_a_message_that_announces_its_next_line_comes_with_it():
 )
 def test_messages_of_the_chapters_helpers_and_labels_that_are_no_text(result, ask, said):
     assert said in message(lambda: ask(result))
+
+
+def test_an_input_that_can_be_called_is_no_mistake_where_the_function_takes_it():
+    with pytest.raises(ArgumentError, match=re.escape("instead of compare(f, g, x)")):
+        compare(abs, max, -1)
+    with pytest.raises(D2LHybridError) as raised:  # not of its arguments, but of the way it ends
+        compare(lambda f, x: f(x) / 0, abs, -1.0)
+    assert "instead of" not in str(raised.value)

@@ -46,8 +46,7 @@ def verify_in_subprocess(folder: Path, *, trust: bool = True) -> str:
         output: Any = {"stdout": file, "stderr": file}
         try:
             program = [VERIFY, str(folder), *["trust"] * trust]
-            output |= {"env": variables, "start": started_python}
-            process = run(program, VERIFY_SECONDS, **output)
+            process = run(program, VERIFY_SECONDS, start=started_python, env=variables, **output)
         except subprocess.TimeoutExpired as error:
             text = _(
                 "A fresh process that has only the artifact did not verify it within {seconds} s."

@@ -204,7 +204,7 @@ class TrainingStep:
     """
 
     def __init__(self, step: Function, stack: Function, random: Iterable[Any] = ()) -> None:
-        """`stack` makes a tensor of the losses; `random` are the layers that drop."""
+        """`stack` makes a tensor of the losses; `random` are what draws numbers."""
         self._step, self._stack = step, stack
         self.random = tuple(dict.fromkeys(type(layer).__name__ for layer in random))  # their kinds
         self._first: Any = None

@@ -4,7 +4,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from inspect import Parameter, signature
-from types import MappingProxyType
 from typing import Any
 
 Function = Callable[..., Any]
@@ -34,9 +33,7 @@ class Call(RunsModels):
     kwargs: Kwargs
 
     @classmethod
-    def of(
-        cls, function: Any, args: Args = (), kwargs: Mapping[str, Any] = MappingProxyType({})
-    ) -> "Call":
+    def of(cls, function: Any, args: Args = (), kwargs: Mapping[str, Any] = {}) -> "Call":
         """What is called, with arguments: those of ``call(net, ...)`` first, if it is one."""
         given = function if isinstance(function, Call) else cls(function, (), {})
         return cls(given.function, (*given.args, *args), {**given.kwargs, **kwargs})

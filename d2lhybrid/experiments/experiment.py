@@ -236,7 +236,7 @@ class Experiment:
         random = sampler.random or self.rounds.samplers[self.baseline].random
         if random:  # a compiler draws other numbers, so different losses prove nothing
             if not is_baseline:
-                text = _("losses not compared, because of random layers: {layers}")
+                text = _("losses not compared, because random numbers are drawn in: {layers}")
                 sampler.notes.append(text.format(layers=names(random)))
             return
         answer = copy_outputs(output)

@@ -247,7 +247,7 @@ class OneProcessExperiment(ProcessExperiment):
         return self._measure(1)
 
     def measure_on(self, decided: Callable[[Comparison], bool], /) -> Comparison:
-        """Measure in a second process, whose comparison replaces the table's, unless it is decided.
+        """Measure in a second process, whose comparison replaces the first's, unless it is decided.
 
         It may take as long as a claim may. There is no third.
         """

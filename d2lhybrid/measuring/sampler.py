@@ -56,7 +56,7 @@ class Sampler:
     timer: TimerFunction
     waiting: Waiting = field(default_factory=Waiting)
     compilations: Compilations = field(init=False)
-    random: tuple[str, ...] = ()  # the kinds of layers that make the losses of its steps random
+    random: tuple[str, ...] = ()  # the kinds of what makes the losses of its steps random
     notes: list[str] = field(default_factory=list)
     costs: Costs = field(default_factory=Costs)  # up to its first call
     warmup_calls: int = 0

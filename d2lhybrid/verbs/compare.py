@@ -4,12 +4,12 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from inspect import signature
 from time import perf_counter
 from typing import Any
 
-from d2lhybrid.backends.owners import is_model, module_classes
 from d2lhybrid.backends.verb import verb
-from d2lhybrid.core.arguments import Call
+from d2lhybrid.core.arguments import FORWARD, Args, Call
 from d2lhybrid.core.errors import ArgumentError, D2LHybridError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.wording import unknown_label
@@ -28,12 +28,24 @@ def _misused(given: Mapping[str, Any]) -> str:
     what, args = given["what"], given.get("args", ())
     if args and isinstance(what, str) and ":" in what:
         return _("The function in {file} returns its arguments as well.").format(file=what)
-    if args and isinstance(what, module_classes()) and callable(args[0]) and is_model(args[0]):
+    if callable(what) and args and callable(args[0]) and not _fit(what, args):
         text = _("Write {right} instead of {wrong}.")
         right = "compare({'eager': f, 'compiled': g}, x)"
         return text.format(right=right, wrong="compare(f, g, x)")
     names_a_file = isinstance(what, SourceFile) or (isinstance(what, str) and not args)
     return "" if names_a_file else not_comparable(what)
+
+
+def _fit(model: Callable[..., Any], args: Args) -> bool:
+    """Does it take these arguments, as far as its signature tells?"""
+    forward = next((getattr(model, name) for name in FORWARD if hasattr(model, name)), model)
+    try:
+        signature(forward).bind(*args)
+    except TypeError:
+        return False
+    except ValueError:  # it has no signature
+        return True
+    return True
 
 
 @verb("compare(net, x)", "compare({'eager': f, 'compiled': g}, x)", check=_misused)

@@ -57,8 +57,9 @@ def training(
     makes three steps. Every call returns the losses of these three, so ``compare`` sees whether all
     variants learn the same. Dropout is an exception: a compiler draws different random numbers. So
     the losses of a model with dropout layers aren't compared, except those of Flax NNX, and a note
-    says so; in PyTorch, this goes for every model whose forward pass draws random numbers. One
-    eager step of a copy is made now, so what doesn't fit is named here.
+    says so; in PyTorch, this goes for every model whose forward pass draws from the default
+    generators of CPU or CUDA. One eager step of a copy is made now, so what doesn't fit is named
+    here.
 
     Args:
         net: the model itself, which is copied: a PyTorch or Flax NNX module, a Keras layer or

@@ -113,7 +113,9 @@ def test_training_with_dropout_has_rows_whose_losses_are_not_compared(make, way,
     ways = training(*make()).only("eager", way)
     result = compare(ways, time_limit=0.2, progress=False, why=False)
     assert list(result) == ["eager", way]
-    assert f"{way}: losses not compared, because of random layers: {layer}." in str(result)
+    assert f"{way}: losses not compared, because random numbers are drawn in: {layer}." in str(
+        result
+    )
 
 
 def test_how_to_switch_off_dropout_is_said_in_the_frameworks_own_words():

@@ -152,6 +152,10 @@ def test_the_code_for_litert_passes_the_tensors_inside_of_an_argument(given):
     np.testing.assert_allclose(names["y"], names["net"](given))
 
 
+def test_there_is_no_code_for_litert_where_an_argument_also_holds_something_else():
+    assert "litert" not in variants(lambda pair: pair[0] * pair[1], [X, 2.0]).code
+
+
 def test_the_code_for_litert_gets_all_outputs():
     names = {"tf": tf, "net": lambda x: (x, x * 2), "x": X}
     exec(variants(names["net"], X).code["litert"], names)

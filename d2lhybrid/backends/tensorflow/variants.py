@@ -66,7 +66,7 @@ def variants(
     missing = litert.why_missing()
     if not missing or isinstance(net, MODULES):  # of a function only where it is installed
         run = missing or litert.build(concrete, args, kwargs)
-        code = _LITERT.format(threads=litert.threads(), **written)
+        code = _LITERT.format(threads=litert.threads(), **written) if written["tensors"] else ""
         by_name["litert"] = Variant(run, code, role="runtime")
     return by_name
 
@@ -86,10 +86,12 @@ def _written(net: Any, args: Args, kwargs: Kwargs) -> dict[str, str]:
     values = dict(zip([*names, *by_name.values()], [*args, *given_by_name], strict=True))
     tensors = [name for name, value in values.items() if litert.is_input(value)]
     specs = {name: f"tf.TensorSpec({name}.shape, {name}.dtype)" for name in tensors}
-    holding = [name for name in values if any(map(litert.is_input, tf.nest.flatten(values[name])))]
-    inputs = f"[{', '.join(holding)}]"
-    if holding != tensors:  # some are inside of a list or a dict
-        inputs = f"tf.nest.flatten({inputs}), strict=True"
+    inputs = f"[{', '.join(tensors)}]"
+    leaves = {name: [*map(litert.is_input, tf.nest.flatten(values[name]))] for name in values}
+    holding = [name for name in values if any(leaves[name])]
+    if holding != tensors:  # some are inside of a list or a dict, perhaps beside something else
+        is_flat = all(all(leaves[name]) for name in holding)
+        inputs = f"tf.nest.flatten([{', '.join(holding)}]), strict=True" if is_flat else ""
     given = [specs.get(name, name) for name in names]
     given += [f"{name}={specs.get(value, value)}" for name, value in by_name.items()]
     return {
