@@ -8,8 +8,9 @@ from inspect import signature
 from time import perf_counter
 from typing import Any
 
+from d2lhybrid.backends.owners import module_classes
 from d2lhybrid.backends.verb import verb
-from d2lhybrid.core.arguments import FORWARD, Args, Call
+from d2lhybrid.core.arguments import Args, Call
 from d2lhybrid.core.errors import ArgumentError, D2LHybridError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.wording import unknown_label
@@ -28,7 +29,7 @@ def _misused(given: Mapping[str, Any]) -> str:
     what, args = given["what"], given.get("args", ())
     if args and isinstance(what, str) and ":" in what:
         return _("The function in {file} returns its arguments as well.").format(file=what)
-    if callable(what) and args and callable(args[0]) and not _fit(what, args):
+    if callable(what) and args and callable(args[0]) and _is_another(args[0], what, args):
         text = _("Write {right} instead of {wrong}.")
         right = "compare({'eager': f, 'compiled': g}, x)"
         return text.format(right=right, wrong="compare(f, g, x)")
@@ -36,16 +37,15 @@ def _misused(given: Mapping[str, Any]) -> str:
     return "" if names_a_file else not_comparable(what)
 
 
-def _fit(model: Callable[..., Any], args: Args) -> bool:
-    """Does it take these arguments, as far as its signature tells?"""
-    forward = next((getattr(model, name) for name in FORWARD if hasattr(model, name)), model)
-    try:
-        signature(forward).bind(*args)
-    except TypeError:
-        return False
-    except ValueError:  # it has no signature
-        return True
-    return True
+def _is_another(one: Any, what: Callable[..., Any], args: Args) -> bool:
+    """Is the first input something else to compare: both are models, or one input too many?"""
+    with suppress(Exception):  # a signature may be anything, as an attribute of the callable
+        taken = signature(what)
+        try:
+            taken.bind(*args)
+        except TypeError:
+            return True
+    return isinstance(what, modules := module_classes()) and isinstance(one, modules)
 
 
 @verb("compare(net, x)", "compare({'eager': f, 'compiled': g}, x)", check=_misused)
